@@ -1,0 +1,15 @@
+"""The errors bosquet raises on purpose. Their messages name the culprit and what would be right."""
+
+from __future__ import annotations
+
+
+class SpaceError(ValueError):
+    """A space is declared wrongly, or its constraints leave nothing to sample."""
+
+
+class ConfigError(ValueError):
+    """A configuration does not belong to its space."""
+
+
+class SpaceExhausted(RuntimeError):
+    """Every configuration of a finite space (or candidate set) has been proposed already."""

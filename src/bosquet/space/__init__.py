@@ -1,0 +1,7 @@
+"""Structured search spaces."""
+
+from bosquet.space.constraints import Constraint, Forbid
+from bosquet.space.parameter import Choice, Float, Int
+from bosquet.space.tree import Config, Space
+
+__all__ = ["Choice", "Config", "Constraint", "Float", "Forbid", "Int", "Space"]

@@ -1,0 +1,427 @@
+"""The parameters of a space, and how their values become numbers in [0, 1].
+
+Every parameter owns one *unit* coordinate. ``to_unit`` and ``from_unit`` work on whole columns:
+
+==========  ==========================================  =====================================
+parameter   value                                       unit
+==========  ==========================================  =====================================
+Float       low .. high                                 linear, or linear in the logarithm
+Float step  low, low + step, .. high                    centres of equal bins
+Int         low, low + step, .. high                    centres of equal bins
+Int log     low .. high                                 log scale over [low - 1/2, high + 1/2]
+Choice      one of the options                          centres of equal bins, in their order
+==========  ==========================================  =====================================
+
+So a uniform number decodes to a uniform value everywhere, and decoding then encoding *snaps* a
+coordinate to the centre of its value.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.errors import SpaceError
+
+Array: TypeAlias = NDArray[np.float64]
+Option: TypeAlias = str | int | float | bool | None
+
+_LARGEST_INT = 2**53  # beyond it, neighbouring integers share a float
+_GRID_TOLERANCE = 1e-9  # of one step: how far a stepped value may lie from its grid
+
+
+def _bin_centre(index: NDArray[Any] | int, n: int) -> Any:
+    return (index + 0.5) / n
+
+
+def _bin_index(units: Array, n: int) -> NDArray[np.int64]:
+    return np.clip(np.floor(units * n), 0, n - 1).astype(np.int64)
+
+
+def _real(value: object) -> float:
+    """A finite float from a real number; booleans and text are not numbers here."""
+    if isinstance(value, (bool, np.bool_, str, bytes)) or value is None:
+        raise TypeError
+    number = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
+    return operator.index(value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Float:
+    """A real number between two inclusive bounds, optionally on a log scale or on a grid."""
+
+    low: float
+    high: float
+    _: KW_ONLY
+    log: bool = False
+    step: float | None = None
+    default: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("low", "high", "step", "default"):
+            value = getattr(self, field)
+            if value is None and field in ("step", "default"):
+                continue
+            try:
+                object.__setattr__(self, field, _real(value))
+            except (TypeError, ValueError, OverflowError):
+                raise SpaceError(f"{self!r}: {field}={value!r} must be a finite number") from None
+        _check_range(self)
+        if not math.isfinite(self.high - self.low):
+            raise SpaceError(f"{self!r}: the range from low to high overflows a float")
+        if self.step is not None and (self.high - self.low) / self.step > _LARGEST_INT:
+            raise SpaceError(f"{self!r}: step={self.step} is too small for its range")
+        if self.step is not None and self._grid_index(self.high) is None:
+            raise SpaceError(
+                f"{self!r}: step={self.step} does not divide the range from low to high"
+            )
+        _check_default(self)
+
+    @property
+    def n_values(self) -> float:
+        return math.inf if self.step is None else self._n_steps
+
+    @property
+    def _n_steps(self) -> int:
+        return round((self.high - self.low) / self.step) + 1 if self.step else 0
+
+    def _grid_index(self, value: float) -> int | None:
+        assert self.step is not None
+        position = (value - self.low) / self.step
+        index = round(position)
+        tolerance = _GRID_TOLERANCE * max(1.0, abs(position))
+        return index if abs(position - index) <= tolerance else None
+
+    def _grid_value(self, index: int) -> float:
+        # In decimals, so that 0.1 + 2 * 0.1 is 0.3 and values print as they were declared.
+        return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
+
+    def check(self, value: object) -> float:
+        """The value as a plain float; raises ValueError when it is not one of this parameter's."""
+        number = _real(value)
+        if not self.low <= number <= self.high:
+            raise ValueError
+        if self.step is None:
+            return number
+        index = self._grid_index(number)
+        if index is None:
+            raise ValueError
+        return self._grid_value(index)
+
+    def to_unit(self, values: Sequence[Any]) -> Array:
+        numbers = np.asarray(values, dtype=float)
+        if not np.all((numbers >= self.low) & (numbers <= self.high)):
+            raise ValueError
+        if self.step is not None:
+            position = (numbers - self.low) / self.step
+            index = np.rint(position)
+            tolerance = _GRID_TOLERANCE * np.maximum(1.0, np.abs(position))
+            if np.any(np.abs(position - index) > tolerance):
+                raise ValueError
+            return np.asarray(_bin_centre(index, self._n_steps), dtype=float)
+        if self.log:
+            return np.asarray((np.log(numbers) - math.log(self.low)) / self._log_range)
+        return (numbers - self.low) / (self.high - self.low)
+
+    def from_unit(self, units: Array) -> list[float]:
+        if self.step is not None:
+            return [self._grid_value(i) for i in _bin_index(units, self._n_steps).tolist()]
+        if self.log:
+            values = np.exp(math.log(self.low) + units * self._log_range)
+        else:
+            values = self.low + units * (self.high - self.low)
+        return np.clip(values, self.low, self.high).tolist()  # type: ignore[no-any-return]
+
+    def snap(self, units: Array) -> Array:
+        if self.step is None:
+            return np.clip(units, 0.0, 1.0)
+        return np.asarray(_bin_centre(_bin_index(units, self._n_steps), self._n_steps))
+
+    @property
+    def _log_range(self) -> float:
+        return math.log(self.high) - math.log(self.low)
+
+    def values(self) -> Iterable[float]:
+        return (self._grid_value(i) for i in range(self._n_steps))
+
+    def describe(self) -> str:
+        return f"a float from {self.low:g} to {self.high:g}" + _details(self)
+
+
+@dataclass(frozen=True)
+class Int:
+    """An integer between two inclusive bounds, optionally on a log scale or on a grid."""
+
+    low: int
+    high: int
+    _: KW_ONLY
+    log: bool = False
+    step: int | None = None
+    default: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("low", "high", "step", "default"):
+            value = getattr(self, field)
+            if value is None and field in ("step", "default"):
+                continue
+            try:
+                object.__setattr__(self, field, _integer(value))
+            except (TypeError, ValueError, OverflowError):
+                raise SpaceError(f"{self!r}: {field}={value!r} must be an integer") from None
+            if abs(getattr(self, field)) > _LARGEST_INT:
+                raise SpaceError(f"{self!r}: {field}={value!r} must lie within +-2**53")
+        _check_range(self)
+        if self.step is not None and (self.high - self.low) % self.step:
+            last = self.high - (self.high - self.low) % self.step
+            raise SpaceError(
+                f"{self!r}: step={self.step} does not divide the range from low to high; "
+                f"high={last} or high={last + self.step} would fit"
+            )
+        _check_default(self)
+
+    @property
+    def n_values(self) -> int:
+        return (self.high - self.low) // (self.step or 1) + 1
+
+    def check(self, value: object) -> int:
+        """The value as a plain int; raises ValueError when it is not one of this parameter's."""
+        number = _integer(value)
+        if not self.low <= number <= self.high or (number - self.low) % (self.step or 1):
+            raise ValueError
+        return number
+
+    def to_unit(self, values: Sequence[Any]) -> Array:
+        numbers = np.asarray(values, dtype=float)
+        index = (numbers - self.low) / (self.step or 1)
+        if not np.all((index == np.rint(index)) & (numbers >= self.low) & (numbers <= self.high)):
+            raise ValueError
+        if self.log:
+            return np.asarray((np.log(numbers) - self._log_low) / self._log_range)
+        return np.asarray(_bin_centre(index, self.n_values), dtype=float)
+
+    def from_unit(self, units: Array) -> list[int]:
+        if self.log:
+            values = np.rint(np.exp(self._log_low + units * self._log_range))
+            return np.clip(values, self.low, self.high).astype(np.int64).tolist()  # type: ignore[no-any-return]
+        index = _bin_index(units, self.n_values)
+        return (self.low + index * (self.step or 1)).tolist()  # type: ignore[no-any-return]
+
+    def snap(self, units: Array) -> Array:
+        if self.log:
+            return self.to_unit(self.from_unit(units))
+        return np.asarray(_bin_centre(_bin_index(units, self.n_values), self.n_values))
+
+    @property
+    def _log_low(self) -> float:
+        return math.log(self.low - 0.5)
+
+    @property
+    def _log_range(self) -> float:
+        return math.log(self.high + 0.5) - self._log_low
+
+    def values(self) -> Iterable[int]:
+        return range(self.low, self.high + 1, self.step or 1)
+
+    def describe(self) -> str:
+        return f"an integer from {self.low} to {self.high}" + _details(self)
+
+
+@dataclass(frozen=True, init=False)
+class Choice:
+    """One of several options; an option may bring a sub-space of its own.
+
+    ``options`` is a list, or a dict from an option to the parameters that exist under it. In the
+    dict form a tuple of options as a key adds parameters shared by those options.
+    """
+
+    options: tuple[Option, ...]
+    branches: tuple[tuple[tuple[int, ...], tuple[tuple[str, Parameter], ...]], ...]
+    """Non-empty sub-spaces: the positions of their options, and their named parameters."""
+    ordered: bool
+    default: Option
+
+    def __init__(
+        self,
+        options: Iterable[Any] | Mapping[Any, Mapping[str, Parameter]],
+        *,
+        ordered: bool = False,
+        default: Option = None,
+    ) -> None:
+        if isinstance(options, (str, bytes)) or not isinstance(options, Iterable):
+            raise SpaceError(
+                f"Choice({options!r}): options must be a list of options, "
+                "or a dict from option to sub-space"
+            )
+        subspaces = dict(options) if isinstance(options, Mapping) else {}
+        keys = list(options)
+        singles = tuple(_option(key) for key in keys if not isinstance(key, tuple) or not subspaces)
+        if not singles:
+            raise SpaceError("Choice: there must be at least one option")
+        _check_distinct(singles)
+        object.__setattr__(self, "options", singles)
+        branches: dict[tuple[int, ...], tuple[tuple[str, Parameter], ...]] = {}
+        for key, subspace in subspaces.items():
+            group = key if isinstance(key, tuple) else (key,)
+            members = _positions(group, self._position)
+            parameters = named_parameters(subspace, f"the sub-space of option {key!r}")
+            if parameters:
+                branches[members] = (*branches.get(members, ()), *parameters)
+        object.__setattr__(self, "branches", tuple(branches.items()))
+        object.__setattr__(self, "ordered", bool(ordered))
+        object.__setattr__(self, "default", default)
+        if default is not None:
+            try:
+                object.__setattr__(self, "default", self.check(default))
+            except (TypeError, ValueError):
+                raise SpaceError(f"Choice: default={default!r} is not {self.describe()}") from None
+
+    @property
+    def n_values(self) -> int:
+        return len(self.options)
+
+    def index(self, value: object) -> int:
+        """The position of an option; raises ValueError or TypeError when it is none."""
+        try:
+            return self._position[value]  # type: ignore[index]
+        except KeyError:
+            raise ValueError from None
+
+    @cached_property
+    def _position(self) -> dict[Option, int]:
+        return {option: i for i, option in enumerate(self.options)}
+
+    def check(self, value: object) -> Option:
+        """The option as it was declared; raises ValueError when it is none of them."""
+        return self.options[self.index(value)]
+
+    def to_unit(self, values: Sequence[Any]) -> Array:
+        try:
+            index = np.array([self._position[value] for value in values], dtype=np.int64)
+        except KeyError:
+            raise ValueError from None
+        return np.asarray(_bin_centre(index, self.n_values), dtype=float)
+
+    def from_unit(self, units: Array) -> list[Option]:
+        return [self.options[i] for i in self.option_index(units).tolist()]
+
+    def option_index(self, units: Array) -> NDArray[np.int64]:
+        return _bin_index(units, self.n_values)
+
+    def snap(self, units: Array) -> Array:
+        return np.asarray(_bin_centre(self.option_index(units), self.n_values))
+
+    def values(self) -> Iterable[Option]:
+        return self.options
+
+    def describe(self) -> str:
+        return "one of " + ", ".join(repr(option) for option in self.options) + _details(self)
+
+
+Parameter: TypeAlias = Float | Int | Choice
+
+
+def _details(parameter: Parameter) -> str:
+    """What distinguishes a parameter beyond its range, for messages and drawings."""
+    notes = []
+    if isinstance(parameter, Choice):
+        notes += ["ordered"] * parameter.ordered
+    else:
+        notes += ["log"] * parameter.log
+        notes += [] if parameter.step is None else [f"step {parameter.step:g}"]
+    notes += [] if parameter.default is None else [f"default {parameter.default!r}"]
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _check_range(parameter: Float | Int) -> None:
+    low, high, step = parameter.low, parameter.high, parameter.step
+    if not low < high:
+        raise SpaceError(f"{parameter!r}: low={low} must be less than high={high}")
+    if not isinstance(parameter.log, (bool, np.bool_)):
+        raise SpaceError(f"{parameter!r}: log={parameter.log!r} must be True or False")
+    if parameter.log and low <= 0:
+        raise SpaceError(f"{parameter!r}: low={low} must be positive on a log scale")
+    if step is not None and parameter.log:
+        raise SpaceError(f"{parameter!r}: step={step} does not go with log=True")
+    if step is not None and not 0 < step <= high - low:
+        raise SpaceError(f"{parameter!r}: step={step} must lie between 0 and high - low")
+
+
+def _check_default(parameter: Float | Int) -> None:
+    if parameter.default is None:
+        return
+    try:
+        parameter.check(parameter.default)
+    except ValueError:
+        raise SpaceError(
+            f"{parameter!r}: default={parameter.default} is not {parameter.describe()}"
+        ) from None
+
+
+def _option(value: Any) -> Option:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SpaceError(f"Choice: option {value!r} must be finite")
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    raise SpaceError(
+        f"Choice: option {value!r} is a {type(value).__name__}; "
+        "options are strings, numbers, booleans or None"
+    )
+
+
+def _check_distinct(options: tuple[Option, ...]) -> None:
+    seen: dict[Option, Option] = {}
+    for option in options:
+        if option in seen:
+            raise SpaceError(f"Choice: options {seen[option]!r} and {option!r} are equal")
+        seen[option] = option
+
+
+def _positions(group: tuple[Any, ...], position: Mapping[Option, int]) -> tuple[int, ...]:
+    if not group:
+        raise SpaceError("Choice: an empty tuple names no options to share a sub-space")
+    members = set()
+    for option in group:
+        try:
+            members.add(position[option])
+        except (KeyError, TypeError):
+            raise SpaceError(
+                f"Choice: {group!r} names the unknown option {option!r}; every option needs a "
+                f"key of its own, and these have one: {', '.join(map(repr, position))}"
+            ) from None
+    return tuple(sorted(members))
+
+
+def named_parameters(subspace: Any, where: str) -> tuple[tuple[str, Parameter], ...]:
+    """The named parameters of a (sub-)space, checked."""
+    if not isinstance(subspace, Mapping):
+        raise SpaceError(
+            f"{where} must be a dict of parameters, not {type(subspace).__name__} {subspace!r}"
+        )
+    for name, parameter in subspace.items():
+        if not isinstance(name, str) or not name:
+            raise SpaceError(f"{where}: the name {name!r} must be a non-empty string")
+        if not isinstance(parameter, (Float, Int, Choice)):
+            raise SpaceError(
+                f"{where}: {name!r} must be a Float, an Int or a Choice, not {parameter!r}"
+            )
+    return tuple(subspace.items())

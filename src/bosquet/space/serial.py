@@ -1,0 +1,139 @@
+"""A space as JSON-able data and back. Nothing is ever executed: functions are not stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from bosquet.errors import SpaceError
+from bosquet.space.constraints import Constraint, Forbid
+from bosquet.space.parameter import Choice, Float, Int, Parameter
+from bosquet.space.structure import Parameters
+
+SCHEMA = 1
+
+
+def space_to_dict(
+    parameters: Parameters, constraints: Sequence[Forbid | Constraint]
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "parameters": _parameters_to_dict(parameters),
+        "constraints": [_constraint_to_dict(constraint) for constraint in constraints],
+    }
+
+
+def _parameters_to_dict(parameters: Parameters) -> dict[str, Any]:
+    return {name: _parameter_to_dict(parameter) for name, parameter in parameters}
+
+
+def _parameter_to_dict(parameter: Parameter) -> dict[str, Any]:
+    if isinstance(parameter, Choice):
+        data: dict[str, Any] = {"type": "choice", "options": list(parameter.options)}
+        if parameter.branches:
+            data["branches"] = [
+                {
+                    "options": [parameter.options[i] for i in members],
+                    "parameters": _parameters_to_dict(named),
+                }
+                for members, named in parameter.branches
+            ]
+        flags: dict[str, Any] = {"ordered": parameter.ordered or None}
+    else:
+        kind = "float" if isinstance(parameter, Float) else "int"
+        data = {"type": kind, "low": parameter.low, "high": parameter.high}
+        flags = {"log": parameter.log or None, "step": parameter.step}
+    flags["default"] = parameter.default
+    return data | {key: value for key, value in flags.items() if value is not None}
+
+
+def _constraint_to_dict(constraint: Forbid | Constraint) -> dict[str, Any]:
+    if isinstance(constraint, Forbid):
+        values = {name: list(forbidden) for name, forbidden in constraint.values}
+        return {"type": "forbid", "values": values}
+    on = None if constraint.on is None else list(constraint.on)
+    return {"type": "function", "name": constraint.name, "on": on}
+
+
+def space_from_dict(
+    data: Mapping[str, Any], functions: Sequence[Forbid | Constraint]
+) -> tuple[dict[str, Parameter], list[Forbid | Constraint]]:
+    """The arguments of a Space. ``functions`` stand in for the ones that were not stored."""
+    if not isinstance(data, Mapping) or "parameters" not in data:
+        raise SpaceError("a stored space is a dict with 'schema' and 'parameters'")
+    if data.get("schema") != SCHEMA:
+        raise SpaceError(
+            f"schema={data.get('schema')!r}: this version of bosquet reads schema {SCHEMA}"
+        )
+    parameters = _parameters_from_dict(data["parameters"], "")
+    return parameters, _constraints_from_list(data.get("constraints", []), functions)
+
+
+def _parameters_from_dict(data: Any, where: str) -> dict[str, Parameter]:
+    if not isinstance(data, Mapping):
+        raise SpaceError(f"{where or 'parameters'}: {data!r} must be a dict of parameters")
+    return {name: _parameter_from_dict(entry, f"{where}{name}") for name, entry in data.items()}
+
+
+def _parameter_from_dict(data: Any, where: str) -> Parameter:
+    if not isinstance(data, Mapping):
+        raise SpaceError(f"{where}: {data!r} must be a dict with a 'type'")
+    fields = dict(data)
+    kind = fields.pop("type", None)
+    try:
+        if kind == "choice":
+            return _choice_from_dict(fields, where)
+        if kind in ("float", "int"):
+            return (Float if kind == "float" else Int)(**fields)
+    except SpaceError as error:
+        raise SpaceError(f"{where}: {error}") from None
+    except TypeError as error:  # a missing or an unknown field
+        raise SpaceError(f"{where}: {str(error).partition('() ')[2] or error}") from None
+    raise SpaceError(f"{where}: type={kind!r} must be 'float', 'int' or 'choice'")
+
+
+def _choice_from_dict(fields: dict[str, Any], where: str) -> Choice:
+    options = fields.pop("options", None)
+    branches = fields.pop("branches", [])
+    if not isinstance(options, list) or not isinstance(branches, list):
+        raise SpaceError("a choice needs a list of 'options' (and, if any, of 'branches')")
+    plain = Choice(options, **fields)  # also checks the options before they become keys
+    subspaces: dict[Any, dict[str, Parameter]] = {option: {} for option in plain.options}
+    for branch in branches:
+        if not isinstance(branch, Mapping) or not isinstance(branch.get("options"), list):
+            raise SpaceError(f"branch {branch!r} needs a list of 'options'")
+        key = tuple(branch["options"])
+        below = _parameters_from_dict(branch.get("parameters"), f"{where}={key}/")
+        try:
+            taken = key in subspaces
+        except TypeError:  # an option that is a list or a dict
+            raise SpaceError(f"branch {key!r}: options must be those of the choice") from None
+        if taken:
+            raise SpaceError(f"branch {key!r} appears twice")
+        subspaces[key] = below
+    return Choice(subspaces, **fields) if branches else plain
+
+
+def _constraints_from_list(
+    data: Any, functions: Sequence[Forbid | Constraint]
+) -> list[Forbid | Constraint]:
+    if not isinstance(data, list):
+        raise SpaceError(f"constraints={data!r} must be a list")
+    given = list(functions)
+    constraints: list[Forbid | Constraint] = []
+    for entry in data:
+        kind = entry.get("type") if isinstance(entry, Mapping) else None
+        if kind == "forbid":
+            constraints.append(Forbid(cast(Any, entry.get("values"))))
+        elif kind == "function" and given:
+            constraints.append(given.pop(0))
+        elif kind == "function":
+            raise SpaceError(
+                f"the constraint function {entry.get('name')!r} is not stored with a space; "
+                "hand it in again with from_dict(..., constraints=[...])"
+            )
+        else:
+            raise SpaceError(f"constraint {entry!r} must have type 'forbid' or 'function'")
+    if given:
+        raise SpaceError(f"the stored space has no place for the constraint {given[0]}")
+    return constraints

@@ -1,0 +1,274 @@
+"""The tree behind a space: which parameters exist together, and when.
+
+A declaration is compiled once into *dimensions* (the parameters, in the order they were declared)
+and *nodes* (sets of dimensions with the same activity). The example used all over the package::
+
+    root                     scale, lr, model
+    +-- model=svm            C, kernel
+    |   +-- kernel=linear
+    |   +-- kernel=rbf       gamma
+    +-- model=forest         depth
+    +-- model=boosting       eta
+    +-- model=forest|boosting    trees       (a tuple key: shared by two options)
+
+Parents come before their children in both lists. A sub-space shared by *all* options of a choice
+is as active as the choice itself, so its parameters belong to the choice's own node. A choice
+*branches* when some option has parameters that another lacks; then every option has a node, with
+or without parameters, and a *path* (one assignment of the branching choices) is the set of nodes
+it activates.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.errors import SpaceError
+from bosquet.space.parameter import Array, Choice, Option, Parameter
+
+Parameters = tuple[tuple[str, Parameter], ...]
+_PLAIN = re.compile(r"[^/=|\"\s]+")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One parameter at its place in the tree: one unit coordinate."""
+
+    index: int
+    name: str
+    """The short name, as configurations use it; unique among parameters active together."""
+    qualified_name: str
+    """The name with the choices that lead to it (``model=svm/C``); unique in the space."""
+    parameter: Parameter
+    node: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """Parameters with the same activity: active where the parent is and ``choice`` fits."""
+
+    index: int
+    parent: int
+    """Index of the node that holds ``choice``; -1 for the root."""
+    choice: int
+    """Index of the dimension that decides; -1 for the root."""
+    options: tuple[int, ...]
+    """Positions of the options of ``choice`` under which this node is active."""
+    dimensions: tuple[int, ...]
+    label: str
+
+
+def option_label(option: Option) -> str:
+    """An option as text that no other option of any type shares (``1`` and ``"1"`` differ)."""
+    if not isinstance(option, str):
+        return repr(option)
+    ambiguous = option in ("True", "False", "None") or re.fullmatch(r"[+-]?[\d.].*", option)
+    return json.dumps(option) if ambiguous or not _PLAIN.fullmatch(option) else option
+
+
+def _name_label(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else json.dumps(name)
+
+
+class Tree:
+    """The compiled structure of a declaration. It knows activity and paths, not constraints."""
+
+    dimensions: tuple[Dimension, ...]
+    nodes: tuple[Node, ...]
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.dimensions, self.nodes = _compile(parameters)
+        self._check_names()
+
+    # -- structure ---------------------------------------------------------------------------
+
+    @cached_property
+    def node_of_dimension(self) -> NDArray[np.int64]:
+        return np.array([dimension.node for dimension in self.dimensions])
+
+    @cached_property
+    def children(self) -> dict[int, tuple[Node, ...]]:
+        """The nodes that each branching choice (by dimension index) activates."""
+        found: dict[int, tuple[Node, ...]] = {}
+        for node in self.nodes[1:]:
+            found[node.choice] = (*found.get(node.choice, ()), node)
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[str, tuple[Dimension, ...]]:
+        """The dimensions that carry each short name (several only in exclusive branches)."""
+        found: dict[str, tuple[Dimension, ...]] = {}
+        for dimension in self.dimensions:
+            found[dimension.name] = (*found.get(dimension.name, ()), dimension)
+        return found
+
+    def choice(self, index: int) -> Choice:
+        return cast(Choice, self.dimensions[index].parameter)
+
+    def conditions(self, node: int) -> list[Node]:
+        """The chain of nodes from below the root down to this one; all must be active."""
+        chain: list[Node] = []
+        while node > 0:
+            chain.append(self.nodes[node])
+            node = self.nodes[node].parent
+        return chain[::-1]
+
+    def condition_text(self, node: Node) -> str:
+        """``kernel='rbf'`` or ``model in ('forest', 'boosting')``."""
+        choice = self.dimensions[node.choice]
+        options = tuple(self.choice(node.choice).options[i] for i in node.options)
+        if len(options) == 1:
+            return f"{choice.name}={options[0]!r}"
+        return f"{choice.name} in {options!r}"
+
+    def _check_names(self) -> None:
+        for name, dimensions in self.by_name.items():
+            chains = [
+                {link.choice: set(link.options) for link in self.conditions(d.node)}
+                for d in dimensions
+            ]
+            for i, first in enumerate(chains):
+                for j in range(i + 1, len(chains)):
+                    second = chains[j]
+                    if all(first[c] & second[c] for c in first.keys() & second.keys()):
+                        raise SpaceError(
+                            f"the name {name!r} is used twice by parameters that can be active "
+                            f"together: {dimensions[i].qualified_name} and "
+                            f"{dimensions[j].qualified_name}"
+                        )
+
+    # -- activity ----------------------------------------------------------------------------
+
+    def node_activity(self, units: Array) -> NDArray[np.bool_]:
+        """Which nodes each row of unit coordinates activates: (n, nodes)."""
+        active = np.ones((len(units), len(self.nodes)), dtype=bool)
+        picked = {c: self.choice(c).option_index(units[:, c]) for c in self.children}
+        for node in self.nodes[1:]:
+            fits = np.isin(picked[node.choice], node.options)
+            active[:, node.index] = active[:, node.parent] & fits
+        return active
+
+    def is_active(self, node: int, options: Mapping[int, int]) -> bool:
+        """Whether a node is active, given option positions by the index of their choice."""
+        return all(options.get(link.choice, -1) in link.options for link in self.conditions(node))
+
+    # -- counting and enumerating ------------------------------------------------------------
+
+    def _count(self, node: int, leaf: Mapping[int, int]) -> int:
+        """Assignments of a node and all below it, when dimension i alone has ``leaf[i]``."""
+        total = 1
+        for index in self.nodes[node].dimensions:
+            if index in self.children:
+                total *= sum(self._option_counts(index, leaf))
+            else:
+                total *= leaf[index]
+        return total
+
+    def _option_counts(self, choice: int, leaf: Mapping[int, int]) -> list[int]:
+        counts = [1] * self.choice(choice).n_values
+        for child in self.children[choice]:
+            below = self._count(child.index, leaf)
+            for option in child.options:
+                counts[option] *= below
+        return counts
+
+    @cached_property
+    def n_paths(self) -> int:
+        return self._count(0, {d.index: 1 for d in self.dimensions})
+
+    @cached_property
+    def size(self) -> float:
+        """The number of distinct configurations; infinite with a continuous parameter."""
+        values = {d.index: d.parameter.n_values for d in self.dimensions}
+        if math.inf in values.values():
+            return math.inf
+        return self._count(0, {index: int(n) for index, n in values.items()})
+
+    @cached_property
+    def paths_per_option(self) -> dict[int, tuple[int, ...]]:
+        """For each branching choice, the number of paths below each of its options."""
+        one = {d.index: 1 for d in self.dimensions}
+        return {c: tuple(self._option_counts(c, one)) for c in self.children}
+
+    def assignments(self, indices: Sequence[int]) -> Iterator[dict[int, Any]]:
+        """Every assignment of values to those of the given dimensions that are active.
+
+        ``indices`` must be ascending and contain the choices that decide about the others.
+        """
+        values: dict[int, Any] = {}
+        options: dict[int, int] = {}
+
+        def extend(position: int) -> Iterator[dict[int, Any]]:
+            if position == len(indices):
+                yield dict(values)
+                return
+            index = indices[position]
+            dimension = self.dimensions[index]
+            if not self.is_active(dimension.node, options):
+                yield from extend(position + 1)
+                return
+            for i, value in enumerate(dimension.parameter.values()):
+                values[index], options[index] = value, i
+                yield from extend(position + 1)
+            del values[index], options[index]
+
+        return extend(0)
+
+    def path_of(self, options: Mapping[int, int]) -> tuple[int, ...]:
+        """The indices of the active nodes, given option positions by choice."""
+        return tuple(n.index for n in self.nodes if self.is_active(n.index, options))
+
+    def paths(self) -> Iterator[tuple[int, ...]]:
+        for values in self.assignments(sorted(self.children)):
+            yield self.path_of({c: self.choice(c).index(v) for c, v in values.items()})
+
+    def path_label(self, path: Sequence[int]) -> str:
+        """``model=svm, kernel=rbf``: the branching choices of a path; empty without any."""
+        return ", ".join(self.nodes[i].label for i in path if len(self.nodes[i].options) == 1)
+
+
+def _compile(parameters: Parameters) -> tuple[tuple[Dimension, ...], tuple[Node, ...]]:
+    dimensions: list[Dimension] = []
+    links: list[tuple[int, int, tuple[int, ...], str]] = []  # parent, choice, options, label
+
+    def add_node(parent: int, choice: int, options: tuple[int, ...], label: str) -> int:
+        links.append((parent, choice, options, label))
+        return len(links) - 1
+
+    def add_parameters(named: Parameters, node: int, prefix: str) -> None:
+        for name, parameter in named:
+            index = len(dimensions)
+            qualified = prefix + _name_label(name)
+            dimensions.append(Dimension(index, name, qualified, parameter, node))
+            if isinstance(parameter, Choice):
+                add_branches(parameter, index, node, name, qualified)
+
+    def add_branches(choice: Choice, index: int, node: int, name: str, qualified: str) -> None:
+        everything = tuple(range(choice.n_values))
+        labels = [option_label(option) for option in choice.options]
+        below = dict(choice.branches)
+        if set(below) - {everything}:  # it branches
+            below = {(i,): below.get((i,), ()) for i in everything} | below
+        for members, named in below.items():
+            text = "|".join(labels[i] for i in members)
+            label = f"{_name_label(name)}={text}"
+            active_with = node if members == everything else add_node(node, index, members, label)
+            add_parameters(named, active_with, f"{qualified}={text}/")
+
+    add_parameters(parameters, add_node(-1, -1, (), "root"), "")
+    members: list[list[int]] = [[] for _ in links]
+    for dimension in dimensions:
+        members[dimension.node].append(dimension.index)
+    nodes = [
+        Node(i, parent, choice, options, tuple(members[i]), label)
+        for i, (parent, choice, options, label) in enumerate(links)
+    ]
+    return tuple(dimensions), tuple(nodes)

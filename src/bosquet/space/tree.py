@@ -1,0 +1,456 @@
+"""Space: a conditional search space, its configurations and their unit vectors."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.errors import ConfigError, SpaceError
+from bosquet.space import draw, serial
+from bosquet.space.constraints import Constraint, Forbid, as_constraints
+from bosquet.space.parameter import Array, Choice, Parameter, named_parameters
+from bosquet.space.structure import Dimension, Node, Parameters, Tree
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+Config = dict[str, Any]
+By = Literal["option", "path"]
+Method = Literal["random", "sobol"]
+Rng = np.random.Generator | int | None
+
+FILLER = 0.5  # what the unit coordinates of inactive parameters hold
+_MAX_REJECTIONS = 10_000  # in a row, before a feasible part counts as not to be found
+
+
+class Space:
+    """A search space in which some choices decide which other parameters exist.
+
+    ``parameters`` maps names to `Float`, `Int` or `Choice`; the options of a `Choice` may hold
+    sub-spaces of the same form. ``constraints`` are `Forbid`, `Constraint` or plain functions of a
+    configuration that return whether it is allowed.
+
+    A configuration is a plain dict of the *active* parameters.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, Parameter], constraints: Iterable[Any] = ()
+    ) -> None:
+        self.parameters: Parameters = named_parameters(parameters, "a space")
+        if not self.parameters:
+            raise SpaceError("a space needs at least one parameter")
+        self.tree = Tree(self.parameters)
+        self.constraints = as_constraints(constraints)
+        for constraint in self.constraints:
+            self._check_constraint(constraint)
+
+    # -- shape -------------------------------------------------------------------------------
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The parameters at their places in the tree: one unit coordinate each."""
+        return self.tree.dimensions
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The sets of parameters with the same activity; the root first."""
+        return self.tree.nodes
+
+    @property
+    def n_paths(self) -> int:
+        """How many complete assignments of the branching choices there are."""
+        return self.tree.n_paths
+
+    @property
+    def size(self) -> float:
+        """How many distinct configurations there are, constraints aside (inf if continuous)."""
+        return self.tree.size
+
+    def __len__(self) -> int:
+        return len(self.dimensions)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return self.parameters == other.parameters and self.constraints == other.constraints
+
+    def __hash__(self) -> int:
+        return hash(self.parameters)
+
+    def __str__(self) -> str:
+        return draw.tree_text(self.parameters, self.constraints, self.n_paths)
+
+    def __repr__(self) -> str:
+        return f"<Space of {len(self)} parameters, {self.n_paths} paths>"
+
+    def _repr_html_(self) -> str:
+        return draw.as_html(str(self))
+
+    # -- configurations ----------------------------------------------------------------------
+
+    def validate(self, config: Mapping[str, Any]) -> Config:
+        """The configuration in canonical form: declared order, native Python values.
+
+        Raises ConfigError when a parameter is unknown, missing, inactive or out of its range, or
+        when a constraint is violated.
+        """
+        valid = self._complete(config)
+        violated = self.violation(valid)
+        if violated is not None:
+            raise ConfigError(f"{valid!r} violates the constraint {violated}")
+        return valid
+
+    def _complete(self, config: Mapping[str, Any]) -> Config:
+        if not isinstance(config, Mapping):
+            raise ConfigError(
+                f"a configuration is a dict of parameter values, not {type(config).__name__} "
+                f"{config!r}"
+            )
+        valid: Config = {}
+        options: dict[int, int] = {}
+        for dimension in self.dimensions:
+            if not self.tree.is_active(dimension.node, options):
+                continue
+            name, parameter = dimension.name, dimension.parameter
+            if name not in config:
+                raise ConfigError(f"{name!r} is missing{self._when(dimension)}")
+            try:
+                valid[name] = parameter.check(config[name])
+            except (TypeError, ValueError, OverflowError):
+                raise ConfigError(
+                    f"{name!r}: {config[name]!r} is not allowed; it must be {parameter.describe()}"
+                ) from None
+            if isinstance(parameter, Choice):
+                options[dimension.index] = parameter.index(valid[name])
+        for name in config:
+            if name not in valid:
+                raise ConfigError(self._why_not(name, valid, options))
+        return valid
+
+    def _when(self, dimension: Dimension) -> str:
+        chain = self.tree.conditions(dimension.node)
+        text = " and ".join(self.tree.condition_text(link) for link in chain)
+        return f"; it is active when {text}" if text else ""
+
+    def _why_not(self, name: object, valid: Config, options: Mapping[int, int]) -> str:
+        """Why a name does not belong to an otherwise complete configuration."""
+        for dimension in self.tree.by_name.get(name, ()) if isinstance(name, str) else ():
+            for link in self.tree.conditions(dimension.node):
+                if options.get(link.choice, -1) not in link.options:
+                    choice = self.dimensions[link.choice].name
+                    return (
+                        f"{name!r} is not active when {choice}={valid[choice]!r}"
+                        f"{self._when(dimension)}"
+                    )
+        return self._unknown(name)
+
+    def _unknown(self, name: object) -> str:
+        close = difflib.get_close_matches(str(name), self.tree.by_name, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(repr(known) for known in self.tree.by_name)
+        return f"unknown parameter {name!r}{hint or f'; this space has {known}'}"
+
+    def violation(self, config: Mapping[str, Any]) -> Forbid | Constraint | None:
+        """The first constraint that a valid configuration violates, or None."""
+        return next((c for c in self.constraints if not c.allows(config)), None)
+
+    def is_active(self, name: str, config: Mapping[str, Any]) -> bool:
+        """Whether a parameter, by short or qualified name, exists in a configuration.
+
+        The configuration may be partial: only the choices that decide are looked at.
+        """
+        dimensions = self.tree.by_name.get(name) or tuple(
+            d for d in self.dimensions if d.qualified_name == name
+        )
+        if not dimensions:
+            raise ConfigError(self._unknown(name))
+        options = self._options(config)
+        return any(self.tree.is_active(d.node, options) for d in dimensions)
+
+    def _options(self, config: Mapping[str, Any]) -> dict[int, int]:
+        """The positions of the options that a configuration takes at its branching choices."""
+        options: dict[int, int] = {}
+        for index in sorted(self.tree.children):
+            dimension = self.dimensions[index]
+            if dimension.name in config and self.tree.is_active(dimension.node, options):
+                try:
+                    options[index] = self.tree.choice(index).index(config[dimension.name])
+                except (TypeError, ValueError):
+                    raise ConfigError(
+                        f"{dimension.name!r}: {config[dimension.name]!r} is not allowed; "
+                        f"it must be {dimension.parameter.describe()}"
+                    ) from None
+        return options
+
+    def path(self, config: Mapping[str, Any]) -> tuple[int, ...]:
+        """The path of a configuration: the indices of its active nodes."""
+        return self.tree.path_of(self._options(config))
+
+    def path_label(self, config: Mapping[str, Any]) -> str:
+        """The path of a configuration in words: ``model=svm, kernel=rbf``."""
+        return self.tree.path_label(self.path(config))
+
+    def key(self, config: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """A hashable identity: equal for configurations that mean the same."""
+        return tuple(self.validate(config).items())
+
+    def qualify(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration under qualified names, for stores that know no conditions."""
+        options = self._options(config)
+        return {
+            d.qualified_name: config[d.name]
+            for d in self.dimensions
+            if self.tree.is_active(d.node, options)
+        }
+
+    def unqualify(self, config: Mapping[str, Any]) -> Config:
+        """The inverse of `qualify`, validated."""
+        short = {d.qualified_name: d.name for d in self.dimensions}
+        unknown = next((name for name in config if name not in short), None)
+        if unknown is not None:
+            raise ConfigError(f"unknown qualified name {unknown!r}")
+        return self.validate({short[name]: value for name, value in config.items()})
+
+    @cached_property
+    def has_defaults(self) -> bool:
+        """Whether any parameter declares a default."""
+        return any(d.parameter.default is not None for d in self.dimensions)
+
+    def default_config(self) -> Config:
+        """The declared defaults; elsewhere the first option or the middle of the range.
+
+        Where that violates a constraint, the parameters without a declared default are drawn
+        (from a fixed seed) until it does not.
+        """
+        rng = np.random.default_rng(0)
+        units = np.full(len(self), FILLER)
+        free = []
+        for dimension in self.dimensions:
+            parameter = dimension.parameter
+            if parameter.default is not None:
+                units[dimension.index] = parameter.to_unit([parameter.default])[0]
+            else:
+                free.append(dimension.index)
+                if isinstance(parameter, Choice):
+                    units[dimension.index] = parameter.to_unit(parameter.options[:1])[0]
+        for _ in range(_MAX_REJECTIONS):
+            config = self._decode(units[None, :])[0]
+            config |= {
+                d.name: d.parameter.default
+                for d in self.dimensions
+                if d.parameter.default is not None and self.is_active(d.qualified_name, config)
+            }
+            violated = self.violation(config)
+            if violated is None:
+                return config
+            units[free] = rng.random(len(free))
+        raise SpaceError(f"the declared defaults violate the constraint {violated}")
+
+    def configs(self) -> Iterator[Config]:
+        """Every allowed configuration of a finite space."""
+        if math.isinf(self.size):
+            raise SpaceError("a space with a continuous parameter cannot be enumerated")
+        for values in self.tree.assignments(range(len(self))):
+            config = {self.dimensions[index].name: value for index, value in values.items()}
+            if self.violation(config) is None:
+                yield config
+
+    # -- unit vectors ------------------------------------------------------------------------
+
+    @overload
+    def to_unit(self, config: Mapping[str, Any]) -> Array: ...
+    @overload
+    def to_unit(self, config: Sequence[Mapping[str, Any]]) -> Array: ...
+    def to_unit(self, config: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Array:
+        """The unit vector of a configuration, or the (n, dimensions) matrix of a list of them.
+
+        Coordinates of inactive parameters hold a fixed filler. Constraints are not looked at.
+        """
+        if isinstance(config, Mapping):
+            return np.asarray(self._encode([config])[0])
+        return self._encode(config)
+
+    def _encode(self, configs: Sequence[Mapping[str, Any]]) -> Array:
+        units = np.full((len(configs), len(self)), FILLER)
+        rows: list[NDArray[np.int64]] = [np.arange(len(configs))]  # by node
+        n_active = np.zeros(len(configs), dtype=np.int64)
+        try:
+            for node in self.nodes:
+                if node.index:
+                    parents = rows[node.parent]
+                    option = self.tree.choice(node.choice).option_index(units[:, node.choice])
+                    rows.append(parents[np.isin(option[parents], node.options)])
+                mine = rows[node.index]
+                n_active[mine] += len(node.dimensions)
+                chosen = [configs[row] for row in mine.tolist()]
+                for index in node.dimensions:
+                    name = self.dimensions[index].name
+                    values = [config[name] for config in chosen]
+                    units[mine, index] = self.dimensions[index].parameter.to_unit(values)
+            if np.array_equal(n_active, [len(config) for config in configs]):
+                return units
+        except (KeyError, TypeError, ValueError):
+            pass
+        for config in configs:  # Something is off: the slow way finds it and says what.
+            self._complete(config)
+        raise ConfigError(f"{configs!r} cannot be encoded: values are of unusual types")
+
+    @overload
+    def from_unit(self, units: NDArray[np.float64]) -> Any: ...
+    @overload
+    def from_unit(self, units: Sequence[float]) -> Config: ...
+    def from_unit(self, units: Any) -> Any:
+        """The configuration of a unit vector, or the list of those of a matrix's rows."""
+        units = np.asarray(units, dtype=float)
+        if units.ndim not in (1, 2) or units.shape[-1] != len(self):
+            raise ConfigError(
+                f"a unit vector of this space has {len(self)} coordinates, "
+                f"got an array of shape {units.shape}"
+            )
+        if not np.all(np.isfinite(units)):
+            raise ConfigError("a unit vector must be finite")
+        configs = self._decode(np.clip(np.atleast_2d(units), 0.0, 1.0))
+        return configs if units.ndim == 2 else configs[0]
+
+    def _decode(self, units: Array) -> list[Config]:
+        active = self.activity(units)
+        configs: list[Config] = [{} for _ in units]
+        for dimension in self.dimensions:
+            rows = np.flatnonzero(active[:, dimension.index])
+            values = dimension.parameter.from_unit(units[rows, dimension.index])
+            name = dimension.name
+            for row, value in zip(rows.tolist(), values, strict=True):
+                configs[row][name] = value
+        return configs
+
+    def activity(self, units: Array) -> NDArray[np.bool_]:
+        """Which coordinates of each row are active: (n, dimensions)."""
+        return self.tree.node_activity(units)[:, self.tree.node_of_dimension]
+
+    def snap(self, units: Array) -> Array:
+        """Unit rows as encoding their configurations would give them."""
+        snapped = np.column_stack(
+            [d.parameter.snap(units[:, d.index]) for d in self.dimensions],
+        )
+        return np.where(self.activity(snapped), snapped, FILLER)
+
+    # -- sampling ----------------------------------------------------------------------------
+
+    @overload
+    def sample(
+        self, rng: Rng = ..., n: None = ..., *, by: By = ..., method: Method = ...
+    ) -> Config: ...
+    @overload
+    def sample(self, rng: Rng, n: int, *, by: By = ..., method: Method = ...) -> list[Config]: ...
+    def sample(
+        self,
+        rng: Rng = None,
+        n: int | None = None,
+        *,
+        by: By = "option",
+        method: Method = "random",
+    ) -> Config | list[Config]:
+        """One random configuration, or a list of ``n``, that satisfy the constraints.
+
+        ``by="option"`` makes every option of a choice equally likely, ``by="path"`` every path.
+        ``method="sobol"`` spreads the configurations by a scrambled Sobol sequence.
+        """
+        if by not in ("option", "path") or method not in ("random", "sobol"):
+            raise ValueError(
+                f"by={by!r} must be 'option' or 'path'; "
+                f"method={method!r} must be 'random' or 'sobol'"
+            )
+        wanted = 1 if n is None else n
+        rng = np.random.default_rng(rng)
+        seed = int(rng.integers(2**32)) if method == "sobol" else 0
+        found: list[Config] = []
+        drawn = rejected = 0
+        while len(found) < wanted:
+            count = max(wanted - len(found), min(2 * rejected, 1_000))
+            if method == "sobol":
+                units = self.sobol(seed, drawn, count)
+            else:
+                units = rng.random((count, len(self)))
+            drawn += count
+            for config in self._decode(self._weigh_paths(units) if by == "path" else units):
+                violated = self.violation(config)
+                if violated is None:
+                    found.append(config)
+                    rejected = 0
+                elif (rejected := rejected + 1) >= _MAX_REJECTIONS:
+                    raise SpaceError(
+                        f"{rejected} samples in a row violate a constraint (the last one "
+                        f"{violated}): the feasible part is empty or too small to be found"
+                    )
+        return found[0] if n is None else found[:wanted]
+
+    def sobol(self, seed: int, start: int, n: int) -> Array:
+        """Points ``start .. start + n - 1`` of the scrambled Sobol sequence that a seed names."""
+        from scipy.stats import qmc  # imported late: scipy.stats is slow to load
+
+        engine = qmc.Sobol(len(self), rng=np.random.default_rng(seed))
+        block = engine.random_base2(math.ceil(math.log2(start + n)))
+        return np.asarray(block[start : start + n])
+
+    def _weigh_paths(self, units: Array) -> Array:
+        """Uniform coordinates of branching choices moved so that paths become equally likely."""
+        units = units.copy()
+        for index, counts in self.tree.paths_per_option.items():
+            total = sum(counts)
+            edges = np.cumsum([count / total for count in counts])[:-1]
+            option = np.searchsorted(edges, units[:, index], side="right")
+            units[:, index] = (option + 0.5) / len(counts)
+        return units
+
+    # -- other forms -------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able description. Functions are not stored, only that they were there."""
+        return serial.space_to_dict(self.parameters, self.constraints)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], constraints: Iterable[Any] = ()) -> Space:
+        """The space that `to_dict` described; ``constraints`` are its functions, in order."""
+        return cls(*serial.space_from_dict(data, as_constraints(constraints)))
+
+    @classmethod
+    def from_configspace(cls, configspace: ConfigurationSpace) -> Space:
+        """The same space from ConfigSpace (needs the ``configspace`` extra)."""
+        from bosquet.space.configspace import from_configspace
+
+        return from_configspace(configspace)
+
+    def to_configspace(self) -> ConfigurationSpace:
+        """The same space for ConfigSpace (needs the ``configspace`` extra)."""
+        from bosquet.space.configspace import to_configspace
+
+        return to_configspace(self)
+
+    # -- construction ------------------------------------------------------------------------
+
+    def _check_constraint(self, constraint: Forbid | Constraint) -> None:
+        for name in constraint.on or ():
+            if name not in self.tree.by_name:
+                raise SpaceError(f"constraint {constraint}: {self._unknown(name)}")
+        for name, values in constraint.values if isinstance(constraint, Forbid) else ():
+            parameters = [d.parameter for d in self.tree.by_name[name]]
+            for value in values:
+                if not any(_accepts(parameter, value) for parameter in parameters):
+                    raise SpaceError(
+                        f"constraint {constraint}: {name!r} is never {value!r}; "
+                        f"it must be {parameters[0].describe()}"
+                    )
+
+
+def _accepts(parameter: Parameter, value: object) -> bool:
+    try:
+        parameter.check(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
