@@ -1,7 +1,11 @@
 """bosquet: Bayesian optimization that uses the structure of a search space."""
 
+from bosquet import benchmarks, strategies
+from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
+from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Constraint, Float, Forbid, Int, Space
+from bosquet.study import Result, maximize, minimize
 
 __version__ = "0.1.0.dev0"
 
@@ -9,10 +13,19 @@ __all__ = [
     "Choice",
     "ConfigError",
     "Constraint",
+    "Evaluation",
     "Float",
     "Forbid",
+    "History",
     "Int",
+    "Optimizer",
+    "Result",
     "Space",
     "SpaceError",
     "SpaceExhausted",
+    "Trial",
+    "benchmarks",
+    "maximize",
+    "minimize",
+    "strategies",
 ]

@@ -6,7 +6,7 @@ where every parameter it names is active, and sees just those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +34,10 @@ class Forbid:
             if not isinstance(name, str):
                 raise SpaceError(f"Forbid({values!r}): the name {name!r} must be a string")
             several = isinstance(value, (list, tuple, set, frozenset))
-            allowed = tuple(value) if several else (value,)
-            if not allowed:
+            forbidden = tuple(value) if several else (value,)
+            if not forbidden:
                 raise SpaceError(f"Forbid({values!r}): {name!r} has no value to forbid")
-            clauses.append((name, allowed))
+            clauses.append((name, forbidden))
         object.__setattr__(self, "values", tuple(clauses))
 
     @property
@@ -63,18 +63,19 @@ class Constraint:
     """
 
     fn: Callable[[dict[str, Any]], bool]
-    on: tuple[str, ...] | None = None
+    on: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.fn):
             raise SpaceError(f"Constraint: {self.fn!r} must be a function of a configuration")
         if self.on is None:
             return
-        if isinstance(self.on, str) or not isinstance(self.on, Iterable):
-            raise SpaceError(f"{self}: on={self.on!r} must be a list of parameter names")
-        names = tuple(self.on)
+        try:
+            names = () if isinstance(self.on, str) else tuple(self.on)
+        except TypeError:
+            names = ()
         if not names or not all(isinstance(name, str) for name in names):
-            raise SpaceError(f"{self}: on={self.on!r} must be a list of parameter names")
+            raise SpaceError(f"{self.name}: on={self.on!r} must be a list of parameter names")
         object.__setattr__(self, "on", names)
 
     def allows(self, config: Config) -> bool:
@@ -107,10 +108,14 @@ class Constraint:
 
 def as_constraints(constraints: Iterable[Any]) -> tuple[Forbid | Constraint, ...]:
     """Plain callables become constraints on the whole configuration."""
-    if not isinstance(constraints, Iterable) or isinstance(constraints, (str, Mapping)):
+    try:
+        given = None if isinstance(constraints, (str, Mapping)) else list(constraints)
+    except TypeError:
+        given = None
+    if given is None:
         raise SpaceError(f"constraints={constraints!r} must be a list")
     checked: list[Forbid | Constraint] = []
-    for constraint in constraints:
+    for constraint in given:
         if isinstance(constraint, (Forbid, Constraint)):
             checked.append(constraint)
         elif callable(constraint):

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 
 from bosquet.space.constraints import Constraint, Forbid
-from bosquet.space.parameter import Choice, Parameter
+from bosquet.space.parameter import Choice, Parameter, details
 from bosquet.space.structure import Parameters, option_label
 
 
@@ -36,7 +36,7 @@ def _entries(parameters: Parameters) -> list[tuple[str, list[str]]]:
 def _summary(parameter: Parameter) -> str:
     if not (isinstance(parameter, Choice) and parameter.branches):
         return parameter.describe()
-    return "" if parameter.default is None else f"(default {parameter.default!r})"
+    return details(parameter).lstrip()
 
 
 def _branches(parameter: Parameter) -> list[str]:

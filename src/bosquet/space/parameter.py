@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,8 +36,10 @@ from bosquet.errors import SpaceError
 Array: TypeAlias = NDArray[np.float64]
 Option: TypeAlias = str | int | float | bool | None
 
-_LARGEST_INT = 2**53  # beyond it, neighbouring integers share a float
+_LARGEST_INT = 2**50  # beyond these, neighbouring integers share a unit coordinate
+_LARGEST_LOG_INT = 2**45
 _GRID_TOLERANCE = 1e-9  # of one step: how far a stepped value may lie from its grid
+_ROUNDING = 8 * sys.float_info.epsilon  # what a few operations on floats may add to that
 
 
 def _bin_centre(index: NDArray[Any] | int, n: int) -> Any:
@@ -48,9 +52,9 @@ def _bin_index(units: Array, n: int) -> NDArray[np.int64]:
 
 def _real(value: object) -> float:
     """A finite float from a real number; booleans and text are not numbers here."""
-    if isinstance(value, (bool, np.bool_, str, bytes)) or value is None:
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
         raise TypeError
-    number = float(value)  # type: ignore[arg-type]
+    number = float(value)
     if not math.isfinite(number):
         raise ValueError
     return number
@@ -62,6 +66,13 @@ def _integer(value: object) -> int:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return int(value)
     return operator.index(value)  # type: ignore[arg-type]
+
+
+def _column(values: Sequence[Any], plain: set[type], convert: Callable[[Any], float]) -> Array:
+    """Values as floats; only those that are not of a plain type are looked at one by one."""
+    if not plain.issuperset(map(type, values)):
+        values = [convert(value) for value in values]
+    return np.asarray(values, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -87,12 +98,17 @@ class Float:
         _check_range(self)
         if not math.isfinite(self.high - self.low):
             raise SpaceError(f"{self!r}: the range from low to high overflows a float")
-        if self.step is not None and (self.high - self.low) / self.step > _LARGEST_INT:
-            raise SpaceError(f"{self!r}: step={self.step} is too small for its range")
-        if self.step is not None and self._grid_index(self.high) is None:
-            raise SpaceError(
-                f"{self!r}: step={self.step} does not divide the range from low to high"
-            )
+        if self.log and not self._log_range > 0:
+            raise SpaceError(f"{self!r}: low and high are too close together for a log scale")
+        if self.step is not None:
+            if self._tolerance > 0.25:
+                raise SpaceError(f"{self!r}: step={self.step} is too small for its range")
+            try:
+                self._grid_index(self.high)
+            except ValueError:
+                raise SpaceError(
+                    f"{self!r}: step={self.step} does not divide the range from low to high"
+                ) from None
         _check_default(self)
 
     @property
@@ -103,42 +119,44 @@ class Float:
     def _n_steps(self) -> int:
         return round((self.high - self.low) / self.step) + 1 if self.step else 0
 
-    def _grid_index(self, value: float) -> int | None:
+    @property
+    def _tolerance(self) -> float:
+        """In steps. Where numbers are large against the step, their rounding counts."""
         assert self.step is not None
-        position = (value - self.low) / self.step
-        index = round(position)
-        tolerance = _GRID_TOLERANCE * max(1.0, abs(position))
-        return index if abs(position - index) <= tolerance else None
+        return max(_GRID_TOLERANCE, _ROUNDING * max(abs(self.low), abs(self.high)) / self.step)
+
+    def _grid_index(self, numbers: Any) -> Any:
+        """The positions of numbers on the grid; raises ValueError when one lies off it."""
+        with np.errstate(over="ignore"):
+            position = (numbers - self.low) / self.step
+        index = np.clip(np.rint(position), 0, self._n_steps - 1)
+        if not np.all(np.abs(position - index) <= self._tolerance):
+            raise ValueError
+        return index
 
     def _grid_value(self, index: int) -> float:
         # In decimals, so that 0.1 + 2 * 0.1 is 0.3 and values print as they were declared.
+        if index == self._n_steps - 1:
+            return self.high
         return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
 
     def check(self, value: object) -> float:
         """The value as a plain float; raises ValueError when it is not one of this parameter's."""
         number = _real(value)
+        if self.step is not None:
+            return self._grid_value(int(self._grid_index(number)))
         if not self.low <= number <= self.high:
             raise ValueError
-        if self.step is None:
-            return number
-        index = self._grid_index(number)
-        if index is None:
-            raise ValueError
-        return self._grid_value(index)
+        return number
 
     def to_unit(self, values: Sequence[Any]) -> Array:
-        numbers = np.asarray(values, dtype=float)
+        numbers = _column(values, {float, int}, _real)
+        if self.step is not None:
+            return np.asarray(_bin_centre(self._grid_index(numbers), self._n_steps), dtype=float)
         if not np.all((numbers >= self.low) & (numbers <= self.high)):
             raise ValueError
-        if self.step is not None:
-            position = (numbers - self.low) / self.step
-            index = np.rint(position)
-            tolerance = _GRID_TOLERANCE * np.maximum(1.0, np.abs(position))
-            if np.any(np.abs(position - index) > tolerance):
-                raise ValueError
-            return np.asarray(_bin_centre(index, self._n_steps), dtype=float)
         if self.log:
-            return np.asarray((np.log(numbers) - math.log(self.low)) / self._log_range)
+            return np.clip((np.log(numbers) - math.log(self.low)) / self._log_range, 0.0, 1.0)
         return (numbers - self.low) / (self.high - self.low)
 
     def from_unit(self, units: Array) -> list[float]:
@@ -163,7 +181,7 @@ class Float:
         return (self._grid_value(i) for i in range(self._n_steps))
 
     def describe(self) -> str:
-        return f"a float from {self.low:g} to {self.high:g}" + _details(self)
+        return f"a float from {self.low:.12g} to {self.high:.12g}" + details(self)
 
 
 @dataclass(frozen=True)
@@ -187,8 +205,10 @@ class Int:
             except (TypeError, ValueError, OverflowError):
                 raise SpaceError(f"{self!r}: {field}={value!r} must be an integer") from None
             if abs(getattr(self, field)) > _LARGEST_INT:
-                raise SpaceError(f"{self!r}: {field}={value!r} must lie within +-2**53")
+                raise SpaceError(f"{self!r}: {field}={value!r} must lie within +-2**50")
         _check_range(self)
+        if self.log and self.high > _LARGEST_LOG_INT:
+            raise SpaceError(f"{self!r}: high={self.high} must be at most 2**45 on a log scale")
         if self.step is not None and (self.high - self.low) % self.step:
             last = self.high - (self.high - self.low) % self.step
             raise SpaceError(
@@ -209,7 +229,7 @@ class Int:
         return number
 
     def to_unit(self, values: Sequence[Any]) -> Array:
-        numbers = np.asarray(values, dtype=float)
+        numbers = _column(values, {int}, _integer)
         index = (numbers - self.low) / (self.step or 1)
         if not np.all((index == np.rint(index)) & (numbers >= self.low) & (numbers <= self.high)):
             raise ValueError
@@ -241,7 +261,7 @@ class Int:
         return range(self.low, self.high + 1, self.step or 1)
 
     def describe(self) -> str:
-        return f"an integer from {self.low} to {self.high}" + _details(self)
+        return f"an integer from {self.low} to {self.high}" + details(self)
 
 
 @dataclass(frozen=True, init=False)
@@ -250,6 +270,9 @@ class Choice:
 
     ``options`` is a list, or a dict from an option to the parameters that exist under it. In the
     dict form a tuple of options as a key adds parameters shared by those options.
+
+    ``default=None`` declares no default, also where None is an option; the first option then
+    stands in for it.
     """
 
     options: tuple[Option, ...]
@@ -265,13 +288,18 @@ class Choice:
         ordered: bool = False,
         default: Option = None,
     ) -> None:
-        if isinstance(options, (str, bytes)) or not isinstance(options, Iterable):
+        try:
+            if isinstance(options, (str, bytes, set, frozenset)):  # a set has no order to rely on
+                raise TypeError
+            keys = list(options)
+        except TypeError:
             raise SpaceError(
                 f"Choice({options!r}): options must be a list of options, "
                 "or a dict from option to sub-space"
-            )
+            ) from None
+        if not isinstance(ordered, (bool, np.bool_)):
+            raise SpaceError(f"Choice({options!r}): ordered={ordered!r} must be True or False")
         subspaces = dict(options) if isinstance(options, Mapping) else {}
-        keys = list(options)
         singles = tuple(_option(key) for key in keys if not isinstance(key, tuple) or not subspaces)
         if not singles:
             raise SpaceError("Choice: there must be at least one option")
@@ -286,7 +314,7 @@ class Choice:
                 branches[members] = (*branches.get(members, ()), *parameters)
         object.__setattr__(self, "branches", tuple(branches.items()))
         object.__setattr__(self, "ordered", bool(ordered))
-        object.__setattr__(self, "default", default)
+        object.__setattr__(self, "default", None)
         if default is not None:
             try:
                 object.__setattr__(self, "default", self.check(default))
@@ -332,20 +360,20 @@ class Choice:
         return self.options
 
     def describe(self) -> str:
-        return "one of " + ", ".join(repr(option) for option in self.options) + _details(self)
+        return "one of " + ", ".join(repr(option) for option in self.options) + details(self)
 
 
 Parameter: TypeAlias = Float | Int | Choice
 
 
-def _details(parameter: Parameter) -> str:
+def details(parameter: Parameter) -> str:
     """What distinguishes a parameter beyond its range, for messages and drawings."""
     notes = []
     if isinstance(parameter, Choice):
         notes += ["ordered"] * parameter.ordered
     else:
         notes += ["log"] * parameter.log
-        notes += [] if parameter.step is None else [f"step {parameter.step:g}"]
+        notes += [] if parameter.step is None else [f"step {parameter.step:.12g}"]
     notes += [] if parameter.default is None else [f"default {parameter.default!r}"]
     return f" ({', '.join(notes)})" if notes else ""
 
@@ -356,11 +384,13 @@ def _check_range(parameter: Float | Int) -> None:
         raise SpaceError(f"{parameter!r}: low={low} must be less than high={high}")
     if not isinstance(parameter.log, (bool, np.bool_)):
         raise SpaceError(f"{parameter!r}: log={parameter.log!r} must be True or False")
+    object.__setattr__(parameter, "log", bool(parameter.log))
     if parameter.log and low <= 0:
         raise SpaceError(f"{parameter!r}: low={low} must be positive on a log scale")
     if step is not None and parameter.log:
         raise SpaceError(f"{parameter!r}: step={step} does not go with log=True")
-    if step is not None and not 0 < step <= high - low:
+    rounding = _ROUNDING * max(abs(low), abs(high))
+    if step is not None and not 0 < step <= high - low + rounding:
         raise SpaceError(f"{parameter!r}: step={step} must lie between 0 and high - low")
 
 
@@ -368,11 +398,10 @@ def _check_default(parameter: Float | Int) -> None:
     if parameter.default is None:
         return
     try:
-        parameter.check(parameter.default)
+        object.__setattr__(parameter, "default", parameter.check(parameter.default))
     except ValueError:
-        raise SpaceError(
-            f"{parameter!r}: default={parameter.default} is not {parameter.describe()}"
-        ) from None
+        allowed = replace(parameter, default=None).describe()
+        raise SpaceError(f"{parameter!r}: default={parameter.default} is not {allowed}") from None
 
 
 def _option(value: Any) -> Option:

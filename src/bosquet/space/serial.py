@@ -65,34 +65,34 @@ def space_from_dict(
         raise SpaceError(
             f"schema={data.get('schema')!r}: this version of bosquet reads schema {SCHEMA}"
         )
-    parameters = _parameters_from_dict(data["parameters"], "")
+    parameters = _parameters_from_dict(data["parameters"])
     return parameters, _constraints_from_list(data.get("constraints", []), functions)
 
 
-def _parameters_from_dict(data: Any, where: str) -> dict[str, Parameter]:
+def _parameters_from_dict(data: Any) -> dict[str, Parameter]:
     if not isinstance(data, Mapping):
-        raise SpaceError(f"{where or 'parameters'}: {data!r} must be a dict of parameters")
-    return {name: _parameter_from_dict(entry, f"{where}{name}") for name, entry in data.items()}
+        raise SpaceError(f"parameters={data!r} must be a dict of parameters")
+    return {name: _parameter_from_dict(entry, name) for name, entry in data.items()}
 
 
-def _parameter_from_dict(data: Any, where: str) -> Parameter:
+def _parameter_from_dict(data: Any, name: str) -> Parameter:
     if not isinstance(data, Mapping):
-        raise SpaceError(f"{where}: {data!r} must be a dict with a 'type'")
+        raise SpaceError(f"{name}: {data!r} must be a dict with a 'type'")
     fields = dict(data)
     kind = fields.pop("type", None)
     try:
         if kind == "choice":
-            return _choice_from_dict(fields, where)
+            return _choice_from_dict(fields)
         if kind in ("float", "int"):
             return (Float if kind == "float" else Int)(**fields)
     except SpaceError as error:
-        raise SpaceError(f"{where}: {error}") from None
+        raise SpaceError(f"{name}: {error}") from None
     except TypeError as error:  # a missing or an unknown field
-        raise SpaceError(f"{where}: {str(error).partition('() ')[2] or error}") from None
-    raise SpaceError(f"{where}: type={kind!r} must be 'float', 'int' or 'choice'")
+        raise SpaceError(f"{name}: {str(error).partition('() ')[2] or error}") from None
+    raise SpaceError(f"{name}: type={kind!r} must be 'float', 'int' or 'choice'")
 
 
-def _choice_from_dict(fields: dict[str, Any], where: str) -> Choice:
+def _choice_from_dict(fields: dict[str, Any]) -> Choice:
     options = fields.pop("options", None)
     branches = fields.pop("branches", [])
     if not isinstance(options, list) or not isinstance(branches, list):
@@ -103,7 +103,7 @@ def _choice_from_dict(fields: dict[str, Any], where: str) -> Choice:
         if not isinstance(branch, Mapping) or not isinstance(branch.get("options"), list):
             raise SpaceError(f"branch {branch!r} needs a list of 'options'")
         key = tuple(branch["options"])
-        below = _parameters_from_dict(branch.get("parameters"), f"{where}={key}/")
+        below = _parameters_from_dict(branch.get("parameters"))
         try:
             taken = key in subspaces
         except TypeError:  # an option that is a list or a dict
@@ -126,7 +126,7 @@ def _constraints_from_list(
         if kind == "forbid":
             constraints.append(Forbid(cast(Any, entry.get("values"))))
         elif kind == "function" and given:
-            constraints.append(given.pop(0))
+            constraints.append(_function(given.pop(0), entry.get("on")))
         elif kind == "function":
             raise SpaceError(
                 f"the constraint function {entry.get('name')!r} is not stored with a space; "
@@ -137,3 +137,10 @@ def _constraints_from_list(
     if given:
         raise SpaceError(f"the stored space has no place for the constraint {given[0]}")
     return constraints
+
+
+def _function(given: Forbid | Constraint, on: Any) -> Forbid | Constraint:
+    """A function handed in again; a plain one counts on the parameters that were stored."""
+    if isinstance(given, Constraint) and given.on is None:
+        return Constraint(given.fn, on)
+    return given

@@ -205,22 +205,26 @@ class Tree:
         """
         values: dict[int, Any] = {}
         options: dict[int, int] = {}
-
-        def extend(position: int) -> Iterator[dict[int, Any]]:
-            if position == len(indices):
-                yield dict(values)
+        untried: list[Iterator[tuple[int, Any]]] = []  # of every dimension up to the current one
+        while True:
+            while len(untried) < len(indices):
+                index = indices[len(untried)]
+                dimension = self.dimensions[index]
+                untried.append(iter(()))
+                if self.is_active(dimension.node, options):
+                    untried[-1] = enumerate(dimension.parameter.values())
+                    options[index], values[index] = next(untried[-1])
+            yield dict(values)
+            while untried:  # the last dimension that has a value left takes it
+                index = indices[len(untried) - 1]
+                if following := next(untried[-1], None):
+                    options[index], values[index] = following
+                    break
+                untried.pop()
+                options.pop(index, None)
+                values.pop(index, None)
+            else:
                 return
-            index = indices[position]
-            dimension = self.dimensions[index]
-            if not self.is_active(dimension.node, options):
-                yield from extend(position + 1)
-                return
-            for i, value in enumerate(dimension.parameter.values()):
-                values[index], options[index] = value, i
-                yield from extend(position + 1)
-            del values[index], options[index]
-
-        return extend(0)
 
     def path_of(self, options: Mapping[int, int]) -> tuple[int, ...]:
         """The indices of the active nodes, given option positions by choice."""

@@ -46,9 +46,7 @@ class Space:
         if not self.parameters:
             raise SpaceError("a space needs at least one parameter")
         self.tree = Tree(self.parameters)
-        self.constraints = as_constraints(constraints)
-        for constraint in self.constraints:
-            self._check_constraint(constraint)
+        self.constraints = tuple(self._checked(c) for c in as_constraints(constraints))
 
     # -- shape -------------------------------------------------------------------------------
 
@@ -107,11 +105,10 @@ class Space:
         return valid
 
     def _complete(self, config: Mapping[str, Any]) -> Config:
-        if not isinstance(config, Mapping):
-            raise ConfigError(
-                f"a configuration is a dict of parameter values, not {type(config).__name__} "
-                f"{config!r}"
-            )
+        _check_dict(config)
+        for name in config:
+            if name not in self.tree.by_name:
+                raise ConfigError(self._unknown(name))
         valid: Config = {}
         options: dict[int, int] = {}
         for dimension in self.dimensions:
@@ -130,7 +127,7 @@ class Space:
                 options[dimension.index] = parameter.index(valid[name])
         for name in config:
             if name not in valid:
-                raise ConfigError(self._why_not(name, valid, options))
+                raise ConfigError(self._why_inactive(name, valid, options))
         return valid
 
     def _when(self, dimension: Dimension) -> str:
@@ -138,17 +135,13 @@ class Space:
         text = " and ".join(self.tree.condition_text(link) for link in chain)
         return f"; it is active when {text}" if text else ""
 
-    def _why_not(self, name: object, valid: Config, options: Mapping[int, int]) -> str:
-        """Why a name does not belong to an otherwise complete configuration."""
-        for dimension in self.tree.by_name.get(name, ()) if isinstance(name, str) else ():
-            for link in self.tree.conditions(dimension.node):
-                if options.get(link.choice, -1) not in link.options:
-                    choice = self.dimensions[link.choice].name
-                    return (
-                        f"{name!r} is not active when {choice}={valid[choice]!r}"
-                        f"{self._when(dimension)}"
-                    )
-        return self._unknown(name)
+    def _why_inactive(self, name: str, valid: Config, options: Mapping[int, int]) -> str:
+        """Why a known name does not belong to an otherwise complete configuration."""
+        dimension = self.tree.by_name[name][0]
+        chain = self.tree.conditions(dimension.node)
+        link = next(link for link in chain if options[link.choice] not in link.options)
+        choice = self.dimensions[link.choice].name
+        return f"{name!r} is not active when {choice}={valid[choice]!r}{self._when(dimension)}"
 
     def _unknown(self, name: object) -> str:
         close = difflib.get_close_matches(str(name), self.tree.by_name, n=1)
@@ -175,6 +168,7 @@ class Space:
 
     def _options(self, config: Mapping[str, Any]) -> dict[int, int]:
         """The positions of the options that a configuration takes at its branching choices."""
+        _check_dict(config)
         options: dict[int, int] = {}
         for index in sorted(self.tree.children):
             dimension = self.dimensions[index]
@@ -202,20 +196,27 @@ class Space:
 
     def qualify(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """A configuration under qualified names, for stores that know no conditions."""
-        options = self._options(config)
+        valid = self._complete(config)
+        options = self._options(valid)
         return {
-            d.qualified_name: config[d.name]
+            d.qualified_name: valid[d.name]
             for d in self.dimensions
             if self.tree.is_active(d.node, options)
         }
 
     def unqualify(self, config: Mapping[str, Any]) -> Config:
         """The inverse of `qualify`, validated."""
+        _check_dict(config)
         short = {d.qualified_name: d.name for d in self.dimensions}
-        unknown = next((name for name in config if name not in short), None)
-        if unknown is not None:
-            raise ConfigError(f"unknown qualified name {unknown!r}")
-        return self.validate({short[name]: value for name, value in config.items()})
+        for name in config:
+            if name not in short:
+                raise ConfigError(f"unknown qualified name {name!r}")
+        valid = self.validate({short[name]: value for name, value in config.items()})
+        active = self.qualify(valid)
+        for name in config:
+            if name not in active:
+                raise ConfigError(f"{name!r} is not active in {valid!r}")
+        return valid
 
     @cached_property
     def has_defaults(self) -> bool:
@@ -230,22 +231,20 @@ class Space:
         """
         rng = np.random.default_rng(0)
         units = np.full(len(self), FILLER)
-        free = []
+        free, declared = [], []
         for dimension in self.dimensions:
             parameter = dimension.parameter
             if parameter.default is not None:
+                declared.append(dimension)
                 units[dimension.index] = parameter.to_unit([parameter.default])[0]
             else:
                 free.append(dimension.index)
                 if isinstance(parameter, Choice):
                     units[dimension.index] = parameter.to_unit(parameter.options[:1])[0]
-        for _ in range(_MAX_REJECTIONS):
+        for _ in range(_MAX_REJECTIONS if free else 1):
             config = self._decode(units[None, :])[0]
-            config |= {
-                d.name: d.parameter.default
-                for d in self.dimensions
-                if d.parameter.default is not None and self.is_active(d.qualified_name, config)
-            }
+            active = self.activity(units[None, :])[0]
+            config |= {d.name: d.parameter.default for d in declared if active[d.index]}
             violated = self.violation(config)
             if violated is None:
                 return config
@@ -254,7 +253,7 @@ class Space:
 
     def configs(self) -> Iterator[Config]:
         """Every allowed configuration of a finite space."""
-        if math.isinf(self.size):
+        if self.size == math.inf:  # isinf cannot take an integer beyond the floats
             raise SpaceError("a space with a continuous parameter cannot be enumerated")
         for values in self.tree.assignments(range(len(self))):
             config = {self.dimensions[index].name: value for index, value in values.items()}
@@ -272,9 +271,9 @@ class Space:
 
         Coordinates of inactive parameters hold a fixed filler. Constraints are not looked at.
         """
-        if isinstance(config, Mapping):
-            return np.asarray(self._encode([config])[0])
-        return self._encode(config)
+        if isinstance(config, Sequence):
+            return self._encode(config)
+        return np.asarray(self._encode([config])[0])
 
     def _encode(self, configs: Sequence[Mapping[str, Any]]) -> Array:
         units = np.full((len(configs), len(self)), FILLER)
@@ -295,7 +294,7 @@ class Space:
                     units[mine, index] = self.dimensions[index].parameter.to_unit(values)
             if np.array_equal(n_active, [len(config) for config in configs]):
                 return units
-        except (KeyError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, OverflowError):
             pass
         for config in configs:  # Something is off: the slow way finds it and says what.
             self._complete(config)
@@ -307,7 +306,10 @@ class Space:
     def from_unit(self, units: Sequence[float]) -> Config: ...
     def from_unit(self, units: Any) -> Any:
         """The configuration of a unit vector, or the list of those of a matrix's rows."""
-        units = np.asarray(units, dtype=float)
+        try:
+            units = np.asarray(units, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise ConfigError(f"a unit vector is an array of numbers, not {units!r}") from None
         if units.ndim not in (1, 2) or units.shape[-1] != len(self):
             raise ConfigError(
                 f"a unit vector of this space has {len(self)} coordinates, "
@@ -434,23 +436,35 @@ class Space:
 
     # -- construction ------------------------------------------------------------------------
 
-    def _check_constraint(self, constraint: Forbid | Constraint) -> None:
+    def _checked(self, constraint: Forbid | Constraint) -> Forbid | Constraint:
+        """A constraint on known parameters; a Forbid with values as configurations have them."""
         for name in constraint.on or ():
             if name not in self.tree.by_name:
                 raise SpaceError(f"constraint {constraint}: {self._unknown(name)}")
-        for name, values in constraint.values if isinstance(constraint, Forbid) else ():
-            parameters = [d.parameter for d in self.tree.by_name[name]]
-            for value in values:
-                if not any(_accepts(parameter, value) for parameter in parameters):
-                    raise SpaceError(
-                        f"constraint {constraint}: {name!r} is never {value!r}; "
-                        f"it must be {parameters[0].describe()}"
-                    )
+        if isinstance(constraint, Constraint):
+            return constraint
+        return Forbid(
+            {
+                name: [self._forbidden(constraint, name, value) for value in values]
+                for name, values in constraint.values
+            }
+        )
+
+    def _forbidden(self, constraint: Forbid, name: str, value: object) -> Any:
+        parameters = [dimension.parameter for dimension in self.tree.by_name[name]]
+        for parameter in parameters:
+            try:
+                return parameter.check(value)
+            except (TypeError, ValueError, OverflowError):
+                continue
+        raise SpaceError(
+            f"constraint {constraint}: {name!r} is never {value!r}; "
+            f"it must be {parameters[0].describe()}"
+        )
 
 
-def _accepts(parameter: Parameter, value: object) -> bool:
-    try:
-        parameter.check(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
+def _check_dict(config: object) -> None:
+    if not isinstance(config, Mapping):
+        raise ConfigError(
+            f"a configuration is a dict of parameter values, not {type(config).__name__} {config!r}"
+        )

@@ -1,0 +1,53 @@
+# Everything runs in a local virtual environment that the first target to need it makes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# --quiet says nothing when all is well; an error still shows.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint format bench peers clean
+
+demo: $(VENV)/.demo
+	$(BIN)/bosquet demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The strategies on the shifted trees; `make peers` adds the other libraries.
+bench: $(VENV)/.dev
+	$(BIN)/bosquet bench --problems shifted --methods random,sobol --seeds 5 --jobs 2
+
+peers: $(VENV)/.peers
+	$(BIN)/python experiments/peers.py
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bosquet needs Python 3.11 or newer; set PYTHON=...")'
+	@echo "Making a virtual environment in $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.made pyproject.toml
+	@echo "Installing bosquet and scikit-learn into $(VENV) (once)"
+	@$(INSTALL) -e '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
+	@echo "Installing bosquet and its test tools into $(VENV) (once)"
+	@$(INSTALL) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.dev
+	@$(INSTALL) -e '.[dev,peers]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

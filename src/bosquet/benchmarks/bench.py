@@ -1,0 +1,123 @@
+"""``bosquet bench``: the harness at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from bosquet.benchmarks import GROUPS, PROBLEMS, summary
+from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.peers import PEERS
+from bosquet.strategies import STRATEGIES
+
+
+def print_names() -> None:
+    console = Console()
+    console.print("[bold]strategies[/] " + ", ".join(STRATEGIES))
+    console.print("[bold]peers[/]      " + ", ".join(PEERS))
+    for group, problems in GROUPS.items():
+        console.print(f"[bold]{group:<10}[/] " + ", ".join(problems))
+
+
+def run_bench(
+    *,
+    methods: Sequence[str],
+    problems: Sequence[str],
+    seeds: int,
+    n_trials: int,
+    noise: float,
+    workers: int,
+    out: Path,
+    markdown_file: Path | None,
+    plot_file: Path | None,
+) -> int:
+    """Makes the runs that are missing, then shows all that were asked for."""
+    console = Console()
+    jobs = [
+        Job(method, problem, seed, n_trials, noise)
+        for seed in range(seeds)
+        for problem in _expand(problems)
+        for method in methods
+    ]
+    done = {run.job for run in read_runs(out)}
+    failures = []
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as bar:
+        missing = [job for job in jobs if job not in done]
+        task = bar.add_task(f"{len(jobs) - len(missing)} runs on file,", total=len(missing))
+
+        def ended(run: Run) -> None:
+            bar.update(task, advance=1, description=f"{run.job.method} on {run.job.problem}")
+
+        for job, error in run_all(missing, out, workers, ended):
+            bar.update(task, advance=1)
+            failures.append((job, error))
+    wanted = set(jobs)
+    runs = [run for run in read_runs(out) if run.job in wanted]
+    order = {job: i for i, job in enumerate(jobs)}
+    runs.sort(key=lambda run: order[run.job])
+    if runs:
+        _show(console, runs, n_trials)
+        if markdown_file is not None:
+            markdown_file.write_text(summary.markdown(runs, _budgets(n_trials)), encoding="utf-8")
+        if plot_file is not None:
+            summary.plot(runs, plot_file)
+    for job, error in failures:
+        console.print(f"[red]failed[/] {job}: {type(error).__name__}: {escape(str(error))}")
+    return 1 if failures else 0
+
+
+def _expand(names: Sequence[str]) -> list[str]:
+    """Groups replaced by their problems."""
+    expanded: list[str] = []
+    for name in names:
+        expanded += GROUPS[name] if name in GROUPS else PROBLEMS if name == "all" else [name]
+    return list(dict.fromkeys(expanded))
+
+
+def _budgets(n_trials: int) -> list[int]:
+    """A third, two thirds and all of the trials."""
+    return sorted({max(1, n_trials * k // 3) for k in (1, 2, 3)})
+
+
+def _show(console: Console, runs: Sequence[Run], n_trials: int) -> None:
+    found = summary.rows(runs, _budgets(n_trials))
+    for problem in dict.fromkeys(row.problem for row in found):
+        mine = [row for row in found if row.problem == problem]
+        table = Table(title=f"{problem}: {mine[0].score}", title_justify="left")
+        for heading in ("method", "seeds", "after", "q25", "median", "q75", "worst", "ask ms"):
+            table.add_column(heading, justify="left" if heading == "method" else "right")
+        for row in mine:
+            first = row.after == min(r.after for r in mine if r.method == row.method)
+            scores = [f"{v:.{row.digits}f}" for v in (row.q25, row.median, row.q75, row.worst)]
+            table.add_row(
+                row.method if first else "",
+                str(row.n_seeds) if first else "",
+                str(row.after),
+                *scores,
+                f"{row.ask_ms:.1f}" if first else "",
+            )
+        console.print(table)
+    ranks = summary.average_ranks(runs, n_trials)
+    if len(ranks) > 1:
+        listed = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda kv: kv[1]))
+        console.print(f"average rank of the median after {n_trials}: {listed}", highlight=False)

@@ -1,0 +1,282 @@
+"""Other optimizers behind one signature, each through its own idiom for conditions.
+
+==================  ==============================================================================
+optuna-tpe          define-by-run: parameters are suggested down the active path. TPE by default
+                    is joint for what all trials have (since Optuna 5), independent for the rest
+optuna-tpe-group    the same with ``multivariate=True, group=True``: joint within every branch
+optuna-gp-flat      GPSampler; it models only parameters that every trial has, so every trial
+                    suggests all of them and the inactive ones are ignored
+smac                HyperparameterOptimizationFacade on the ConfigSpace translation; ask and tell
+hyperopt-tpe        nested ``hp.choice``; a sub-space shared by two options is one graph node
+==================  ==============================================================================
+
+A proposal that violates a constraint is not evaluated; the peer is told in its own way and goes
+on. SMAC takes `Forbid` as forbidden clauses, never proposes such a point, and refuses functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import math
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bosquet.errors import SpaceExhausted
+from bosquet.space.parameter import Choice, Float, Int, Parameter
+from bosquet.space.structure import Dimension
+from bosquet.space.tree import Config, Space
+
+Objective = Callable[[dict[str, Any]], float]
+Peer = Callable[[Space, Objective, int, int], None]
+"""(space, objective, n_trials, seed): minimises by exactly n_trials calls of the objective."""
+
+_PACKAGES = ("optuna", "torch", "smac", "ConfigSpace", "hyperopt")
+_MAX_ATTEMPTS = 50  # proposals per wanted evaluation, before infeasible ones count as too many
+
+
+def peer_versions() -> dict[str, str]:
+    """The installed versions of the packages that the peers need."""
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+# -- what they share -------------------------------------------------------------------------
+
+
+def _load(module: str, install: str = "bosquet[peers]") -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecations inside the peers
+            return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"this peer needs {module} ({error}); install it by: pip install '{install}'"
+        ) from error
+
+
+@contextmanager
+def _quiet(library: str) -> Iterator[None]:
+    """Keeps what a library logs and warns of off the terminal; the objective may still warn."""
+    logger = logging.getLogger(library)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            # Optuna names its caller as the origin, and SMAC is careless with numpy.
+            warnings.filterwarnings("ignore", module=rf"({library}|numpy|{__name__})\b")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+@dataclass
+class _Run:
+    """The objective, for feasible proposals only; counts both."""
+
+    space: Space
+    objective: Objective
+    n_trials: int
+    evaluated: int = 0
+    attempts: int = 0
+
+    def __call__(self, config: Config) -> float | None:
+        """The value of a configuration, or None when it violates a constraint."""
+        self.attempts += 1
+        violated = self.space.violation(config)
+        if violated is None:
+            self.evaluated += 1
+            return self.objective(config)
+        if self.attempts >= _MAX_ATTEMPTS * self.n_trials:
+            raise RuntimeError(
+                f"{self.attempts} proposals gave only {self.evaluated} of {self.n_trials} "
+                f"feasible configurations; the last one violates {violated}"
+            )
+        return None
+
+    @property
+    def finished(self) -> bool:
+        return self.evaluated >= self.n_trials
+
+
+def _configure(space: Space, value_of: Callable[[Dimension], Any]) -> Config:
+    """The configuration of the values that the active parameters, asked top-down, take."""
+    config: Config = {}
+    options: dict[int, int] = {}
+    for dimension in space.dimensions:
+        if space.tree.is_active(dimension.node, options):
+            value, parameter = value_of(dimension), dimension.parameter
+            if isinstance(parameter, Choice):
+                options[dimension.index] = parameter.index(value)
+            else:  # logarithms and decimals may leave the bounds by a rounding error
+                value = min(max(value, parameter.low), parameter.high)
+            config[dimension.name] = parameter.check(value)
+    return config
+
+
+# -- Optuna ----------------------------------------------------------------------------------
+
+
+def _optuna_tpe(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
+    _optuna(_Run(space, objective, n_trials), "TPESampler", seed=seed)
+
+
+def _optuna_tpe_group(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
+    run = _Run(space, objective, n_trials)
+    _optuna(run, "TPESampler", seed=seed, multivariate=True, group=True)
+
+
+def _optuna_gp_flat(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
+    _load("torch", "torch")
+    _optuna(_Run(space, objective, n_trials), "GPSampler", flat=True, seed=seed)
+
+
+def _optuna(run: _Run, sampler: str, *, flat: bool = False, **settings: Any) -> None:
+    optuna = _load("optuna")
+    space = run.space
+
+    def configure(trial: Any) -> Config:
+        if not flat:
+            return _configure(space, partial(_suggest, trial))
+        drawn = [_suggest(trial, dimension) for dimension in space.dimensions]
+        return _configure(space, lambda dimension: drawn[dimension.index])
+
+    with _quiet("optuna"):
+        study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(**settings))
+        while not run.finished:
+            trial = study.ask()
+            value = run(configure(trial))
+            if space.constraints:
+                trial.set_constraint("feasible", 1.0 if value is None else -1.0)
+            # TPE reads no value of an infeasible trial; GPSampler takes inf for the worst so far.
+            study.tell(trial, math.inf if value is None else value)
+
+
+def _suggest(trial: Any, dimension: Dimension) -> Any:
+    name, parameter = dimension.qualified_name, dimension.parameter
+    if isinstance(parameter, Choice):
+        return trial.suggest_categorical(name, parameter.options)
+    low, high, log, step = parameter.low, parameter.high, parameter.log, parameter.step
+    if isinstance(parameter, Int):
+        return trial.suggest_int(name, low, high, log=log, step=step or 1)
+    return trial.suggest_float(name, low, high, log=log, step=step)
+
+
+# -- SMAC ------------------------------------------------------------------------------------
+
+
+def _smac(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
+    smac = _load("smac")
+    facade = smac.HyperparameterOptimizationFacade
+    exhausted = _load("smac.main.exceptions").ConfigurationSpaceExhaustedException
+
+    def evaluate(drawn: dict[str, Any]) -> float:
+        return objective(_configure(space, lambda dimension: drawn[dimension.qualified_name]))
+
+    with _quiet("smac"), tempfile.TemporaryDirectory() as directory:
+        scenario = smac.Scenario(
+            space.to_configspace(),
+            output_directory=Path(directory),
+            deterministic=True,
+            n_trials=n_trials,
+            seed=seed,
+        )
+        model = facade.get_model(scenario)
+        model._rf_opts["n_jobs"] = 1  # the facade's forest takes every core
+        optimizer = facade(scenario, model=model, logging_level=False)
+        for _ in range(n_trials):
+            try:
+                info = optimizer.ask()
+            except (StopIteration, exhausted) as error:  # it never proposes a point twice
+                raise SpaceExhausted("SMAC finds no further configuration to propose") from error
+            value = smac.runhistory.TrialValue(cost=evaluate(dict(info.config)))
+            optimizer.tell(info, value, save=False)
+
+
+# -- Hyperopt --------------------------------------------------------------------------------
+
+
+def _hyperopt_tpe(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
+    hyperopt = _load("hyperopt")
+    run = _Run(space, objective, n_trials)
+
+    def evaluate(ctrl: Any, **_: Any) -> Any:
+        drawn = ctrl.current_trial["misc"]["vals"]  # label -> [value], or [] when inactive
+        value = run(
+            _configure(space, lambda d: _from_hyperopt(d.parameter, drawn[d.qualified_name][0]))
+        )
+        return {"status": hyperopt.STATUS_FAIL} if value is None else value
+
+    with _quiet("hyperopt"):
+        hyperopt.fmin(
+            evaluate,
+            _to_hyperopt(hyperopt.hp, space),
+            algo=hyperopt.tpe.suggest,
+            rstate=np.random.default_rng(seed),
+            pass_expr_memo_ctrl=True,
+            early_stop_fn=lambda *_: (run.finished, []),
+            show_progressbar=False,
+            verbose=False,
+        )
+
+
+def _to_hyperopt(hp: Any, space: Space) -> Any:
+    tree = space.tree
+
+    @cache  # a node of two options must be one object: Hyperopt's labels are unique
+    def below(node: int) -> list[Any]:
+        return [stochastic(tree.dimensions[index]) for index in tree.nodes[node].dimensions]
+
+    def stochastic(dimension: Dimension) -> Any:
+        label, parameter = dimension.qualified_name, dimension.parameter
+        if isinstance(parameter, Choice):
+            children = tree.children.get(dimension.index, ())
+            branches = [
+                [below(child.index) for child in children if option in child.options]
+                for option in range(parameter.n_values)
+            ]
+            return hp.choice(label, branches)
+        low, high = parameter.low, parameter.high
+        if _is_grid(parameter):  # half a bin more at the ends, else these are half as likely
+            return hp.quniform(label, -0.5, parameter.n_values - 0.5, 1)
+        if isinstance(parameter, Int):
+            return hp.qloguniform(label, math.log(low - 0.5), math.log(high + 0.5), 1)
+        if parameter.log:
+            return hp.loguniform(label, math.log(low), math.log(high))
+        return hp.uniform(label, low, high)
+
+    return below(0)
+
+
+def _from_hyperopt(parameter: Parameter, drawn: Any) -> Any:
+    if isinstance(parameter, Choice):
+        return parameter.options[int(drawn)]
+    return parameter.low + drawn * (parameter.step or 1) if _is_grid(parameter) else drawn
+
+
+def _is_grid(parameter: Float | Int) -> bool:
+    """Whether Hyperopt draws the position on an evenly spaced grid instead of the value."""
+    return math.isfinite(parameter.n_values) and not parameter.log
+
+
+PEERS: dict[str, Peer] = {
+    "optuna-tpe": _optuna_tpe,
+    "optuna-tpe-group": _optuna_tpe_group,
+    "optuna-gp-flat": _optuna_gp_flat,
+    "smac": _smac,
+    "hyperopt-tpe": _hyperopt_tpe,
+}

@@ -1,0 +1,279 @@
+"""Trials, their results, and what models see of them.
+
+Users see values in their own sign; everything from `Dataset` on is *minimised*. The sign is
+turned in one place, `History.loss`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.space import Config, Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Direction = Literal["minimize", "maximize"]
+State = Literal["pending", "complete", "failed"]
+Key = tuple[tuple[str, Any], ...]
+
+_SCHEMA = 1
+_FORMAT = "bosquet-history"
+
+
+def key_of(config: Config) -> Key:
+    """The identity of a configuration in canonical form: `Space.key` without the validation."""
+    return tuple(config.items())
+
+
+def as_number(value: object, what: str = "the value") -> float:
+    """A plain float; NaN and infinities pass, text, None and arrays do not."""
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} must be a number, not {value!r}")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(
+            f"{what} must be a number, not {type(value).__name__} {value!r}"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an objective may return instead of a float: a value and how noisy it is.
+
+    ``noise_variance`` is the variance of the value itself (of a mean, not of a single sample).
+    """
+
+    value: float
+    noise_variance: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_number(self.value))
+        if self.noise_variance is not None:
+            variance = as_number(self.noise_variance, "noise_variance")
+            if not 0.0 <= variance < math.inf:
+                raise ValueError(f"noise_variance={variance} must be finite and not negative")
+            object.__setattr__(self, "noise_variance", variance)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration that was proposed (or added), and what became of it."""
+
+    number: int
+    config: Config
+    """The active parameters, in the space's canonical form."""
+    state: State = "pending"
+    value: float | None = None
+    noise_variance: float | None = None
+    reason: str | None = None
+    """Why it failed."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """What the strategy says about its choice: JSON-able."""
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.config)
+
+    def completed(self, evaluation: Evaluation) -> Trial:
+        """This trial with its result; a value that is not finite makes it a failed one."""
+        if not math.isfinite(evaluation.value):
+            return self.failed(f"the objective returned {evaluation.value}")
+        return replace(
+            self,
+            state="complete",
+            value=evaluation.value,
+            noise_variance=evaluation.noise_variance,
+        )
+
+    def failed(self, reason: str) -> Trial:
+        return replace(self, state="failed", reason=str(reason))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Completed trials as arrays, to be minimised; n rows, d unit coordinates."""
+
+    X: NDArray[np.float64]
+    """(n, d) unit coordinates; inactive ones hold a fixed filler."""
+    y: NDArray[np.float64]
+    """(n,) values, smaller is better."""
+    noise: NDArray[np.float64]
+    """(n,) variances of y; NaN where unknown."""
+    active: NDArray[np.bool_]
+    """(n, d) which coordinates of X exist."""
+
+    def __post_init__(self) -> None:
+        n, d = self.X.shape
+        if not (self.y.shape == self.noise.shape == (n,) and self.active.shape == (n, d)):
+            raise ValueError("X, y, noise and active disagree in shape")
+
+
+class History:
+    """The trials that have ended, by number. Immutable: `with_trial` returns another one."""
+
+    def __init__(
+        self, space: Space, trials: Iterable[Trial] = (), direction: Direction = "minimize"
+    ) -> None:
+        if direction not in ("minimize", "maximize"):
+            raise ValueError(f"direction={direction!r} must be 'minimize' or 'maximize'")
+        self.space = space
+        self.direction: Direction = direction
+        self.trials = tuple(sorted(trials, key=lambda trial: trial.number))
+        numbers = [trial.number for trial in self.trials]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"trial numbers are not unique: {numbers}")
+
+    def with_trial(self, trial: Trial) -> History:
+        return History(self.space, (*self.trials, trial), self.direction)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, History):
+            return NotImplemented
+        return (self.space, self.direction, self.trials) == (
+            other.space,
+            other.direction,
+            other.trials,
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<History of {len(self.complete)} complete and {len(self.failed)} failed trials>"
+
+    @cached_property
+    def complete(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.state == "complete")
+
+    @cached_property
+    def failed(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.state == "failed")
+
+    def loss(self, trial: Trial) -> float:
+        """The value of a complete trial with the sign that is minimised."""
+        assert trial.value is not None
+        return trial.value if self.direction == "minimize" else -trial.value
+
+    @property
+    def best(self) -> Trial | None:
+        return min(self.complete, key=self.loss, default=None)
+
+    def best_by_path(self) -> dict[str, Trial]:
+        """The best trial of every path that has one, best path first; keys are path labels."""
+        best: dict[str, Trial] = {}
+        for trial in sorted(self.complete, key=self.loss):
+            best.setdefault(self.space.path_label(trial.config), trial)
+        return best
+
+    @cached_property
+    def noisy(self) -> bool:
+        """Whether results are known to vary: a stated variance, or a repeat that differed."""
+        first: dict[Key, float | None] = {}
+        return any(
+            bool(trial.noise_variance) or first.setdefault(trial.key, trial.value) != trial.value
+            for trial in self.complete
+        )
+
+    def dataset(self) -> Dataset:
+        trials = self.complete
+        X = self.space.to_unit([trial.config for trial in trials])
+        noise = [np.nan if t.noise_variance is None else t.noise_variance for t in trials]
+        return Dataset(
+            X=X,
+            y=np.array([self.loss(trial) for trial in trials], dtype=float),
+            noise=np.array(noise, dtype=float),
+            active=self.space.activity(X),
+        )
+
+    # -- files -------------------------------------------------------------------------------
+
+    def to_jsonl(self, path: str | os.PathLike[str]) -> None:
+        """Writes a header line and one line a trial; an existing file is replaced at once."""
+        header = {
+            "format": _FORMAT,
+            "schema": _SCHEMA,
+            "direction": self.direction,
+            "space": self.space.to_dict(),
+        }
+        lines = [json.dumps(entry) for entry in (header, *map(asdict, self.trials))]
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        partial.replace(target)
+
+    @classmethod
+    def from_jsonl(cls, path: str | os.PathLike[str], space: Space | None = None) -> History:
+        """Reads what `to_jsonl` wrote. ``space`` is needed if it has constraint functions."""
+        header, *entries = _read_json_lines(Path(path))
+        if header.get("format") != _FORMAT or header.get("schema") != _SCHEMA:
+            raise ValueError(f"{path} is not a bosquet history of schema {_SCHEMA}")
+        if space is None:
+            space = Space.from_dict(header["space"])
+        elif header["space"] != json.loads(json.dumps(space.to_dict())):
+            raise ValueError(f"{path} was written for another space than the one given")
+        trials = []
+        for entry in entries:
+            try:
+                trial = Trial(**entry)
+                trials.append(replace(trial, config=space.validate(trial.config)))
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"{path}: trial {entry.get('number')} does not belong here: {error}"
+                ) from None
+        return cls(space, trials, header["direction"])
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row a trial; a name used in several branches appears under its qualified names."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_dataframe needs pandas: pip install 'bosquet[dataframe]'") from (
+                error
+            )
+        by_name = self.space.tree.by_name
+        column = {
+            d.qualified_name: d.name if len(by_name[d.name]) == 1 else d.qualified_name
+            for d in self.space.dimensions
+        }
+        rows = [
+            {
+                "number": trial.number,
+                "state": trial.state,
+                "value": trial.value,
+                "noise_variance": trial.noise_variance,
+                "reason": trial.reason,
+            }
+            | {column[name]: value for name, value in self.space.qualify(trial.config).items()}
+            for trial in self.trials
+        ]
+        fixed = ["number", "state", "value", "noise_variance", "reason"]
+        return pd.DataFrame(rows, columns=[*fixed, *column.values()])
+
+
+def _read_json_lines(path: Path) -> list[dict[str, Any]]:
+    entries = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}, line {number}: not JSON ({error})") from None
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"{path}, line {number}: {line!r} is not a JSON object")
+        entries.append(dict(entry))
+    if not entries:
+        raise ValueError(f"{path} is empty")
+    return entries

@@ -1,0 +1,190 @@
+"""Optimizer: ask, tell, best. No storage, no threads."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from bosquet.data import Direction, Evaluation, History, Trial, key_of
+from bosquet.errors import ConfigError, SpaceExhausted
+from bosquet.space import Config, Space
+from bosquet.strategies import Strategy, get
+from bosquet.strategies.base import Proposal, Task, propose
+
+
+class Optimizer:
+    """Proposes configurations and learns from their results.
+
+    ``history`` starts from trials that have ended before; ``candidates`` restricts proposals to a
+    given finite set; ``initial`` configurations are proposed first, then the space's defaults if
+    it declares any. Proposals depend on the seed and on the trials only.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        strategy: str | Strategy = "auto",
+        *,
+        seed: int | None = None,
+        direction: Direction = "minimize",
+        history: History | None = None,
+        candidates: Iterable[Mapping[str, Any]] | None = None,
+        initial: Iterable[Mapping[str, Any]] = (),
+    ) -> None:
+        if not isinstance(space, Space):
+            raise TypeError(f"space must be a bosquet.Space, not {type(space).__name__}")
+        if history is not None and (history.space != space or history.direction != direction):
+            raise ValueError(
+                f"the history belongs to another space, or to direction={history.direction!r} "
+                f"instead of {direction!r}"
+            )
+        self.space = space
+        self.strategy = get(strategy)
+        self.seed = secrets.randbits(32) if seed is None else _checked_seed(seed)
+        self.history = History(space, (), direction) if history is None else history
+        self._pending: dict[int, Trial] = {}
+        self._candidates = None if candidates is None else _distinct(space, candidates)
+        self._first = self._checked_initial(initial)
+
+    def _checked_initial(self, initial: Iterable[Mapping[str, Any]]) -> tuple[Config, ...]:
+        first = _validated(self.space, initial, "initial")
+        for position, config in enumerate(first):
+            if self._candidates is not None and config not in self._candidates:
+                raise ConfigError(f"initial[{position}]: {config!r} is not among the candidates")
+        if self.space.has_defaults:
+            defaults = self.space.default_config()
+            if self._candidates is None or defaults in self._candidates:
+                first.append(defaults)
+        return tuple(first)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """The trials asked for and not yet told, by number."""
+        return tuple(self._pending[number] for number in sorted(self._pending))
+
+    @property
+    def _next_number(self) -> int:
+        numbers = [trial.number for trial in self.history.trials[-1:]] + list(self._pending)
+        return max(numbers, default=-1) + 1
+
+    @overload
+    def ask(self, n: None = ...) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """The next trial, or a list of ``n`` to run in parallel.
+
+        The list is shorter when fewer configurations are left; when none is, SpaceExhausted is
+        raised.
+        """
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+            raise ValueError(f"ask(n={n!r}): n must be a positive integer")
+        wanted = 1 if n is None else n
+        number = self._next_number
+        task = Task(
+            self.space, self.history, self.pending, self._candidates, self.seed, index=number
+        )
+        proposals = self._unseen_first(task)[:wanted]
+        if len(proposals) < wanted:
+            proposals += self._from_strategy(task, proposals, wanted - len(proposals))
+        trials = [
+            Trial(number + i, proposal.config, info=proposal.info)
+            for i, proposal in enumerate(proposals)
+        ]
+        self._pending |= {trial.number: trial for trial in trials}
+        return trials[0] if n is None else trials
+
+    def _unseen_first(self, task: Task) -> list[Proposal]:
+        return [
+            Proposal(config, {"path": self.space.path_label(config), "why": "initial"})
+            for config in self._first
+            if key_of(config) not in task.seen
+        ]
+
+    def _from_strategy(self, task: Task, before: list[Proposal], n: int) -> list[Proposal]:
+        first = tuple(Trial(task.index + i, p.config) for i, p in enumerate(before))
+        index = task.index + len(first)
+        task = replace(task, pending=task.pending + first, index=index)
+        try:
+            return propose(self.strategy, task, n, np.random.default_rng([self.seed, index]))
+        except SpaceExhausted:
+            if before:
+                return []
+            raise
+
+    # -- telling -----------------------------------------------------------------------------
+
+    def tell(
+        self,
+        trial: Trial | Mapping[str, Any],
+        value: float | Evaluation,
+        *,
+        noise_variance: float | None = None,
+    ) -> Trial:
+        """Records a result and returns the ended trial.
+
+        A configuration instead of a trial ends the pending trial that has it, or else adds a
+        known point. NaN and infinite values are recorded as failures.
+        """
+        if not isinstance(value, Evaluation):
+            value = Evaluation(value, noise_variance)
+        elif noise_variance is not None:
+            raise ValueError("give noise_variance in the Evaluation or beside it, not both")
+        return self._end(self._find(trial).completed(value))
+
+    def tell_failure(self, trial: Trial | Mapping[str, Any], reason: str) -> Trial:
+        """Records that an evaluation failed, and why."""
+        return self._end(self._find(trial).failed(reason))
+
+    def _find(self, trial: Trial | Mapping[str, Any]) -> Trial:
+        if isinstance(trial, Trial):
+            pending = self._pending.get(trial.number)
+            if pending is not None and pending.config == trial.config:
+                return pending
+            told = any(past.number == trial.number for past in self.history.trials)
+            why = "it has been told already" if told else "it was not asked for here"
+            raise ValueError(f"trial {trial.number} is not pending: {why}")
+        config = self.space.validate(trial)
+        same = (pending for pending in self.pending if pending.config == config)
+        return next(same, Trial(self._next_number, config, info={"why": "added by the user"}))
+
+    def _end(self, trial: Trial) -> Trial:
+        self.history = self.history.with_trial(trial)
+        self._pending.pop(trial.number, None)
+        return trial
+
+    @property
+    def best(self) -> Trial | None:
+        """The complete trial with the best value; None before there is one."""
+        return self.history.best
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"seed={seed!r} must be a non-negative integer or None")
+    return int(seed)
+
+
+def _validated(space: Space, configs: Iterable[Mapping[str, Any]], what: str) -> list[Config]:
+    valid = []
+    if isinstance(configs, Mapping) or not isinstance(configs, Iterable):
+        raise ConfigError(f"{what} must be a list of configurations, not {configs!r}")
+    for position, config in enumerate(configs):
+        try:
+            valid.append(space.validate(config))
+        except ConfigError as error:
+            raise ConfigError(f"{what}[{position}]: {error}") from None
+    return valid
+
+
+def _distinct(space: Space, candidates: Iterable[Mapping[str, Any]]) -> tuple[Config, ...]:
+    by_key = {key_of(c): c for c in _validated(space, candidates, "candidates")}
+    if not by_key:
+        raise ConfigError("candidates is empty: give at least one configuration, or None")
+    return tuple(by_key.values())

@@ -1,0 +1,1 @@
+"""Tables and plots for people; they read History and Info only."""

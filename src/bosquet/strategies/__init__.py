@@ -1,0 +1,21 @@
+"""Strategies, by class and by name."""
+
+from __future__ import annotations
+
+from bosquet.strategies.auto import Auto
+from bosquet.strategies.base import Proposal, Strategy, Task
+from bosquet.strategies.designs import Random, Sobol
+
+STRATEGIES: dict[str, type[Strategy]] = {cls.name: cls for cls in (Auto, Random, Sobol)}
+
+__all__ = ["STRATEGIES", "Auto", "Proposal", "Random", "Sobol", "Strategy", "Task", "get"]
+
+
+def get(strategy: str | Strategy) -> Strategy:
+    """The strategy of a name, with its defaults; an instance is returned as it is."""
+    if isinstance(strategy, Strategy):
+        return strategy
+    if isinstance(strategy, str) and strategy in STRATEGIES:
+        return STRATEGIES[strategy]()
+    known = ", ".join(sorted(STRATEGIES))
+    raise ValueError(f"strategy={strategy!r} must be one of {known}, or a Strategy instance")

@@ -1,0 +1,254 @@
+"""What every strategy is given, and what is done for all of them: designs and duplicates.
+
+A strategy is a pure function of its `Task` and of the generator it is handed; it keeps nothing
+between calls. So a replayed or resumed run proposes the same points.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.data import History, Key, Trial, key_of
+from bosquet.errors import ConfigError, SpaceExhausted
+from bosquet.space import Config, Space
+from bosquet.space.parameter import Array
+
+_FRESH_DRAWS = 1_000  # samples to find a new configuration, before a finite space is enumerated
+_ENUMERABLE = 100_000  # largest finite space that is enumerated
+_COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything a strategy knows."""
+
+    space: Space
+    history: History
+    pending: tuple[Trial, ...] = ()
+    """Trials asked for and not yet told."""
+    candidates: tuple[Config, ...] | None = None
+    """The only configurations allowed, when given."""
+    seed: int = 0
+    """The seed of the whole run."""
+    index: int = 0
+    """The number of the first trial to be proposed."""
+
+    @cached_property
+    def seen(self) -> frozenset[Key]:
+        """The configurations evaluated, failed or pending."""
+        return frozenset(trial.key for trial in (*self.history.trials, *self.pending))
+
+    @property
+    def taken(self) -> frozenset[Key]:
+        """The configurations not to be proposed again: none once results are known to be noisy."""
+        return frozenset() if self.history.noisy else self.seen
+
+    @cached_property
+    def visited(self) -> Array:
+        """Unit vectors of all trials, ended or pending."""
+        trials = (*self.history.trials, *self.pending)
+        return self.space.to_unit([trial.config for trial in trials])
+
+    def left(self, taken: Collection[Key]) -> list[Config]:
+        """The candidates that are not taken."""
+        return [c for c in self.candidates or () if key_of(c) not in taken]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A configuration to try, and what the strategy says about it (JSON-able)."""
+
+    config: Config
+    info: dict[str, Any] = field(default_factory=dict)
+
+
+class Strategy(ABC):
+    """Chooses what to evaluate next."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        """``n`` configurations (fewer when fewer are left) that satisfy the constraints.
+
+        When the task has candidates they are among them. Raises SpaceExhausted when none is left.
+        Everything random comes from ``rng``.
+        """
+
+    @classmethod
+    def paper(cls) -> Self:
+        """The strategy exactly as published."""
+        return cls()
+
+
+def propose(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+    """Asks a strategy, and replaces what it proposes twice by new random configurations."""
+    proposals: list[Proposal] = []
+    taken = set(task.taken)
+    allowed = None if task.candidates is None else {key_of(c) for c in task.candidates}
+    for proposal in strategy.propose(task, n, rng)[:n]:
+        try:
+            config = task.space.validate(proposal.config)
+        except ConfigError as error:
+            raise ConfigError(f"strategy {strategy.name!r} proposed a bad one: {error}") from error
+        info = proposal.info
+        if allowed is not None and key_of(config) not in allowed:
+            raise ConfigError(f"strategy {strategy.name!r} proposed {config}: not a candidate")
+        if key_of(config) in taken:
+            try:
+                config = fresh_configs(task, 1, rng, taken)[0]
+            except SpaceExhausted:
+                break
+            info = info | {"replaced": "a configuration already taken, by a random one"}
+        if not task.history.noisy:
+            taken.add(key_of(config))
+        proposals.append(Proposal(config, info))
+    if not proposals:
+        raise _exhausted(task)
+    return proposals
+
+
+def fresh_configs(
+    task: Task, n: int, rng: np.random.Generator, taken: Collection[Key] | None = None
+) -> list[Config]:
+    """Up to ``n`` distinct random configurations that are not taken; at least one.
+
+    With noise nothing is taken, and the same configuration may come twice.
+    """
+    taken = task.taken if taken is None else taken
+    if task.candidates is not None:
+        left = task.left(taken)
+        if not left:
+            raise _exhausted(task)
+        if task.history.noisy:
+            return [left[i] for i in rng.integers(len(left), size=n)]
+        return [left[i] for i in rng.permutation(len(left))[:n]]
+    if task.history.noisy:
+        return task.space.sample(rng, n)
+    found: dict[Key, Config] = {}
+    drawn = 0
+    while len(found) < n and drawn < max(_FRESH_DRAWS, 10 * n):
+        batch = task.space.sample(rng, max(n - len(found), min(drawn, 100)))
+        drawn += len(batch)
+        found |= {key: c for c in batch if (key := key_of(c)) not in taken}
+    if len(found) < n and task.space.size <= _ENUMERABLE:
+        unseen = (c for c in task.space.configs() if key_of(c) not in taken)
+        configs = list(unseen)
+        found = {key_of(configs[i]): configs[i] for i in rng.permutation(len(configs))}
+    if not found:
+        raise _exhausted(task)
+    return list(found.values())[:n]
+
+
+def _exhausted(task: Task) -> SpaceExhausted:
+    what = "space" if task.candidates is None else "candidate set"
+    return SpaceExhausted(
+        f"every configuration of the {what} that could be found has been proposed: "
+        f"{len(task.history)} ended, {len(task.pending)} pending"
+    )
+
+
+# -- initial designs -------------------------------------------------------------------------
+
+
+def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+    """Space-filling proposals that visit every path equally often, least visited ones first.
+
+    Coordinates follow the scrambled Sobol sequence of the run's seed, at the trial's number.
+    With very many paths, it is the options of each choice that are visited evenly.
+    """
+    points = task.space.sobol(task.seed, task.index, n)
+    visits = _Visits(task)
+    taken = set(task.taken)
+    proposals: list[Proposal] = []
+    for point in points:
+        config = _near(task, visits, point, rng, taken)
+        if config is None:
+            break
+        visits.add(config)
+        if not task.history.noisy:
+            taken.add(key_of(config))
+        path = task.space.path_label(config)
+        proposals.append(Proposal(config, {"path": path, "why": "space-filling design"}))
+    if not proposals:
+        raise _exhausted(task)
+    return proposals
+
+
+def _near(
+    task: Task, visits: _Visits, point: Array, rng: np.random.Generator, taken: Collection[Key]
+) -> Config | None:
+    """A free configuration near a unit point, on a path visited least; None if none is left."""
+    if task.candidates is not None:
+        left = task.left(taken)
+        if not left:
+            return None
+        counts = visits.of([task.space.path(config) for config in left])
+        left = [left[i] for i in np.flatnonzero(counts == counts.min())]
+        units = task.space.to_unit(left)
+        return left[int(np.argmin(np.sum((units - point) ** 2, axis=1)))]
+    for options in visits.least(rng):
+        # The Sobol point first; where it is infeasible or taken, random ones of the same path.
+        units = np.vstack([point, rng.random((20, len(point)))])
+        for choice, option in options.items():
+            units[:, choice] = (option + 0.5) / task.space.tree.choice(choice).n_values
+        for config in task.space.from_unit(units):
+            if key_of(config) not in taken and task.space.violation(config) is None:
+                return dict(config)
+    try:
+        return fresh_configs(task, 1, rng, taken)[0]
+    except SpaceExhausted:
+        return None
+
+
+class _Visits:
+    """How often each path, and each option of a choice, has been tried."""
+
+    def __init__(self, task: Task) -> None:
+        self._tree = task.space.tree
+        self._space = task.space
+        active = self._tree.node_activity(task.visited)
+        self._by_node = active.sum(axis=0)
+        self._by_path = Counter(tuple(np.flatnonzero(row).tolist()) for row in active)
+
+    def add(self, config: Config) -> None:
+        path = self._space.path(config)
+        self._by_path[path] += 1
+        self._by_node[list(path)] += 1
+
+    def of(self, paths: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+        return np.array([self._by_path[path] for path in paths])
+
+    def least(self, rng: np.random.Generator) -> list[dict[int, int]]:
+        """Options of the branching choices, for paths in the order in which to try them."""
+        if self._tree.n_paths > _COUNTED_PATHS:
+            return [self._least_options(rng) for _ in range(3)]
+        paths = list(self._tree.paths())
+        order = np.lexsort((rng.random(len(paths)), self.of(paths)))
+        return [self._options(paths[i]) for i in order]
+
+    def _options(self, path: tuple[int, ...]) -> dict[int, int]:
+        nodes = [self._tree.nodes[i] for i in path]
+        return {node.choice: node.options[0] for node in nodes if len(node.options) == 1}
+
+    def _least_options(self, rng: np.random.Generator) -> dict[int, int]:
+        """From the root down, the option visited least for the number of paths below it."""
+        options: dict[int, int] = {}
+        for choice in sorted(self._tree.children):
+            if self._tree.is_active(self._tree.dimensions[choice].node, options):
+                paths = np.array(self._tree.paths_per_option[choice], dtype=float)
+                visits = np.zeros(len(paths))
+                for node in self._tree.children[choice]:
+                    if len(node.options) == 1:
+                        visits[node.options[0]] = self._by_node[node.index]
+                ratio = visits / paths
+                options[choice] = int(rng.choice(np.flatnonzero(ratio == ratio.min())))
+        return options

@@ -1,0 +1,6 @@
+"""Running a study: the loop around an Optimizer."""
+
+from bosquet.study.minimize import maximize, minimize
+from bosquet.study.result import Result
+
+__all__ = ["Result", "maximize", "minimize"]

@@ -1,0 +1,51 @@
+"""What a finished study hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bosquet.data import History, Trial
+from bosquet.space import Config
+
+
+@dataclass(frozen=True)
+class Result:
+    """The trials of a study, in the user's own sign."""
+
+    history: History
+    seed: int
+    """The seed that was used; with the same trials it gives the same proposals."""
+    stopped: str
+    """Why the study ended."""
+    seconds: float
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return self.history.trials
+
+    @property
+    def best_trial(self) -> Trial:
+        best = self.history.best
+        if best is None:
+            failed = self.history.failed
+            why = f"; trial {failed[-1].number} failed with: {failed[-1].reason}" if failed else ""
+            raise RuntimeError(f"no trial of {len(self.trials)} brought a value{why}")
+        return best
+
+    @property
+    def best_config(self) -> Config:
+        return self.best_trial.config
+
+    @property
+    def best_value(self) -> float:
+        value = self.best_trial.value
+        assert value is not None
+        return value
+
+    def __str__(self) -> str:
+        counts = f"{len(self.history.complete)} trials"
+        if self.history.failed:
+            counts += f" and {len(self.history.failed)} failures"
+        best = self.history.best
+        found = "nothing found" if best is None else f"best {best.value:.6g} with {best.config}"
+        return f"{counts} in {self.seconds:.1f} s ({self.stopped}): {found}"

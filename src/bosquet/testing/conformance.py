@@ -1,0 +1,278 @@
+"""The conformance suite: what users may rely on, whatever the strategy.
+
+Each check takes a function that makes a strategy, and raises AssertionError when it misbehaves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from bosquet.data import Evaluation, History, Trial, key_of
+from bosquet.errors import SpaceExhausted
+from bosquet.optimizer import Optimizer
+from bosquet.space import Choice, Config, Constraint, Float, Forbid, Int, Space
+from bosquet.strategies import Strategy
+
+MakeStrategy = Callable[[], Strategy]
+Objective = Callable[[Config], float]
+
+_TRIALS = 14
+
+
+def flat_space() -> Space:
+    return Space({"x": Float(-1, 1), "y": Float(1e-3, 1e3, log=True)})
+
+
+def tree_space() -> Space:
+    """The example tree of the package, with its constraints."""
+    return Space(
+        {
+            "scale": Choice(["none", "standard"]),
+            "lr": Float(1e-4, 1e-1, log=True, default=1e-2),
+            "model": Choice(
+                {
+                    "svm": {
+                        "C": Float(1e-3, 1e3, log=True),
+                        "kernel": Choice({"linear": {}, "rbf": {"gamma": Float(1e-4, 10)}}),
+                    },
+                    "forest": {"depth": Int(1, 20)},
+                    "boosting": {"eta": Float(0.01, 1.0)},
+                    ("forest", "boosting"): {"trees": Int(10, 500, log=True)},
+                }
+            ),
+        },
+        constraints=[
+            Forbid({"scale": "none", "model": "svm"}),
+            Constraint(lambda c: c["lr"] < 0.05, on=("lr",)),
+        ],
+    )
+
+
+def and_or_space() -> Space:
+    """Independent choices, discrete values of every kind, one name in exclusive branches."""
+    return Space(
+        {
+            f"part{i}": Choice(
+                {
+                    "off": {},
+                    True: {f"n{i}": Int(0, 9, step=3), f"w{i}": Choice([1, 2.5, None])},
+                    2: {f"n{i}": Float(0.0, 1.0, step=0.25)},
+                }
+            )
+            for i in range(3)
+        }
+        | {"level": Choice(["low", "mid", "high"], ordered=True)}
+    )
+
+
+def finite_space() -> Space:
+    """Seven configurations, one of which is forbidden."""
+    return Space(
+        {"a": Choice({"x": {"n": Int(1, 3)}, "y": {"b": Choice(["p", "q"], ordered=True)}, "z": {}})}
+        | {"one": Choice(["only"])},
+        constraints=[lambda config: config.get("n") != 2],
+    )
+
+
+SPACES = (flat_space, tree_space, and_or_space)
+
+
+def smooth(config: Config) -> float:
+    """Some function of every parameter that is there."""
+    numbers = [float(v) for v in config.values() if isinstance(v, (int, float))]
+    return math.fsum(math.sin(3 * v) + 0.1 * math.log1p(abs(v)) for v in numbers) + len(config)
+
+
+def _run(
+    optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS
+) -> list[Config]:
+    """Sequential trials; the configurations proposed."""
+    configs = []
+    for _ in range(n):
+        trial = optimizer.ask()
+        configs.append(trial.config)
+        optimizer.tell(trial, objective(trial.config))
+    return configs
+
+
+def check_valid(make: MakeStrategy) -> None:
+    """Proposals are canonical, feasible, plain and JSON-able on all kinds of spaces."""
+    for space in (make_space() for make_space in SPACES):
+        optimizer = Optimizer(space, make(), seed=1)
+        for config in _run(optimizer):
+            assert list(space.validate(config).items()) == list(config.items())
+            plain = (str, int, float, bool, type(None))
+            assert all(type(value) in plain for value in config.values()), config
+        for trial in optimizer.history.trials:
+            json.dumps(trial.info, allow_nan=False)
+            assert trial.info.get("path") == space.path_label(trial.config)
+
+
+def check_deterministic(make: MakeStrategy) -> None:
+    """The same seed gives the same run, another seed another."""
+    space = tree_space()
+    runs = [_run(Optimizer(space, make(), seed=seed)) for seed in (3, 3, 4)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def check_global_random_state(make: MakeStrategy) -> None:
+    """NumPy's global generator is neither read nor moved."""
+    before = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
+    _run(Optimizer(and_or_space(), make(), seed=0))
+    after = np.random.get_state(legacy=False)  # noqa: NPY002
+    assert str(before) == str(after)
+
+
+def check_replay(make: MakeStrategy) -> None:
+    """A run resumed from its history goes on as the uninterrupted one did."""
+    for space in (make_space() for make_space in SPACES):
+        whole = Optimizer(space, make(), seed=7)
+        configs = _run(whole)
+        for cut in (1, _TRIALS // 2, _TRIALS - 1):
+            history = History(space, whole.history.trials[:cut])
+            resumed = Optimizer(space, make(), seed=7, history=history)
+            assert _run(resumed, n=_TRIALS - cut) == configs[cut:]
+
+
+def check_order_of_telling(make: MakeStrategy) -> None:
+    """What is proposed next does not depend on the order in which a batch is told."""
+    space = tree_space()
+    after = []
+    for order in ((0, 1, 2, 3), (2, 3, 0, 1)):
+        optimizer = Optimizer(space, make(), seed=2)
+        batch = optimizer.ask(4)
+        for i in order:
+            optimizer.tell(batch[i], smooth(batch[i].config))
+        after.append(_run(optimizer, n=3))
+    assert after[0] == after[1]
+
+
+def check_directions(make: MakeStrategy) -> None:
+    """Maximising a function proposes what minimising its negative does."""
+    space = tree_space()
+    low = Optimizer(space, make(), seed=5)
+    high = Optimizer(space, make(), seed=5, direction="maximize")
+    assert _run(low) == _run(high, lambda config: -smooth(config))
+    assert low.best is not None
+    assert high.best is not None
+    assert low.best.config == high.best.config
+
+
+def check_pending(make: MakeStrategy) -> None:
+    """Trials in flight are not proposed again, in a batch or one by one."""
+    space = and_or_space()
+    optimizer = Optimizer(space, make(), seed=0)
+    _run(optimizer, n=5)
+    trials = [*optimizer.ask(4), optimizer.ask(), *optimizer.ask(3)]
+    keys = {trial.key for trial in (*optimizer.history.trials, *trials)}
+    assert len(keys) == 5 + 8
+    assert [trial.number for trial in trials] == list(range(5, 13))
+
+
+def check_exhausted(make: MakeStrategy) -> None:
+    """A finite space is visited once each, then exhausted; a batch takes what is left."""
+    space = finite_space()
+    optimizer = Optimizer(space, make(), seed=0)
+    everything = {key_of(config) for config in space.configs()}
+    assert len(everything) == 5
+    seen = {space.key(config) for config in _run(optimizer, n=3)}
+    rest = optimizer.ask(4)
+    assert len(rest) == 2
+    assert seen | {trial.key for trial in rest} == everything
+    _assert_exhausted(optimizer)
+
+
+def _assert_exhausted(optimizer: Optimizer) -> None:
+    try:
+        trial = optimizer.ask()
+    except SpaceExhausted:
+        return
+    raise AssertionError(f"{trial} was proposed although nothing is left")
+
+
+def check_candidates(make: MakeStrategy) -> None:
+    """Only given candidates are proposed, each once."""
+    space = tree_space()
+    candidates = space.sample(0, 9)
+    optimizer = Optimizer(space, make(), seed=0, candidates=[*candidates, candidates[0]])
+    proposed = _run(optimizer, n=9)
+    assert {space.key(c) for c in proposed} == {space.key(c) for c in candidates}
+    _assert_exhausted(optimizer)
+
+
+def check_failures(make: MakeStrategy) -> None:
+    """Failures, NaN and infinities are recorded, and the search goes on whatever fails."""
+    space = tree_space()
+    results: Sequence[float | None] = (None, math.nan, math.inf, -math.inf, 0.5, None, -0.5)
+    optimizer = Optimizer(space, make(), seed=0)
+    for result in (*results, *[None] * 6):
+        trial = optimizer.ask()
+        if result is None:
+            optimizer.tell_failure(trial, "out of memory")
+        else:
+            optimizer.tell(trial, result)
+    assert len(optimizer.history.complete) == 2
+    assert len(optimizer.history.failed) == 11
+    assert all(trial.reason for trial in optimizer.history.failed)
+    assert len({trial.key for trial in optimizer.history.trials}) == 13
+
+
+def check_odd_values(make: MakeStrategy) -> None:
+    """Constant, huge, tiny and wildly different values do not stop the search."""
+    for values in ([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], [1.0, 1e12, -1e-12, 3.0]):
+        optimizer = Optimizer(and_or_space(), make(), seed=0)
+        for i in range(_TRIALS):
+            optimizer.tell(optimizer.ask(), values[i % len(values)])
+
+
+def check_noise(make: MakeStrategy) -> None:
+    """Stated noise is accepted, and then a small space is never exhausted."""
+    optimizer = Optimizer(finite_space(), make(), seed=0)
+    for i in range(12):
+        trial = optimizer.ask()
+        optimizer.tell(trial, Evaluation(smooth(trial.config) + 0.01 * (-1) ** i, 1e-4))
+    assert len(optimizer.history) == 12
+
+
+def check_known_points(make: MakeStrategy) -> None:
+    """Points told without having been asked for are used, and not proposed again."""
+    space = finite_space()
+    optimizer = Optimizer(space, make(), seed=0)
+    known = list(space.configs())[:3]
+    for config in known:
+        optimizer.tell(config, smooth(config))
+    proposed = _run(optimizer, n=2)
+    assert {space.key(c) for c in (*known, *proposed)} == {space.key(c) for c in space.configs()}
+
+
+def check_initial(make: MakeStrategy) -> None:
+    """Given configurations come first, then the declared defaults."""
+    space = tree_space()
+    initial = space.sample(11, 2)
+    optimizer = Optimizer(space, make(), seed=0, initial=initial)
+    first: list[Trial] = [*optimizer.ask(2), optimizer.ask()]
+    assert [trial.config for trial in first] == [*initial, space.default_config()]
+    assert optimizer.ask().config not in [trial.config for trial in first]
+
+
+STRATEGY_CHECKS: tuple[Callable[[MakeStrategy], None], ...] = (
+    check_valid,
+    check_deterministic,
+    check_global_random_state,
+    check_replay,
+    check_order_of_telling,
+    check_directions,
+    check_pending,
+    check_exhausted,
+    check_candidates,
+    check_failures,
+    check_odd_values,
+    check_noise,
+    check_known_points,
+    check_initial,
+)

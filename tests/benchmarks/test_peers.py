@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import tempfile
+import warnings
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+import bosquet as bq
+from bosquet.benchmarks import peers
+from bosquet.benchmarks.peers import PEERS, peer_versions
+
+PACKAGES = {
+    "optuna-tpe": ["optuna"],
+    "optuna-tpe-group": ["optuna"],
+    "optuna-gp-flat": ["optuna", "torch"],
+    "smac": ["smac"],
+    "hyperopt-tpe": ["hyperopt"],
+}
+# Past the random start of each (10, 10, 10, a quarter, 20), but hardly so where asking is slow.
+N_TRIALS = {
+    "optuna-tpe": 25,
+    "optuna-tpe-group": 25,
+    "optuna-gp-flat": 11,
+    "smac": 8,
+    "hyperopt-tpe": 30,
+}
+
+EXAMPLE: dict[str, Any] = {
+    "scale": bq.Choice(["none", "standard"]),
+    "lr": bq.Float(1e-4, 1e-1, log=True, default=1e-2),
+    "model": bq.Choice(
+        {
+            "svm": {
+                "C": bq.Float(1e-3, 1e3, log=True),
+                "kernel": bq.Choice({"linear": {}, "rbf": {"gamma": bq.Float(1e-4, 10, log=True)}}),
+            },
+            "forest": {"depth": bq.Int(1, 20)},
+            "boosting": {"eta": bq.Float(0.01, 1.0)},
+            ("forest", "boosting"): {"trees": bq.Int(10, 500, log=True)},
+        }
+    ),
+}
+FORBID = bq.Forbid({"scale": "none", "model": "svm"})
+SPACES = {
+    "example": bq.Space(EXAMPLE),
+    "and-or": bq.Space(
+        {
+            "a": bq.Choice(
+                {
+                    "x": {"k": bq.Int(0, 12, step=3)},
+                    "y": {"k": bq.Float(-0.1, 0.5, step=0.1)},  # another k
+                    None: {},
+                }
+            ),
+            "b": bq.Choice(
+                {True: {"m": bq.Choice([None, 1, 2.5, "one", False])}, False: {}},
+            ),
+            "n": bq.Int(1, 64, log=True),
+            "o": bq.Choice([1, 2, 4, 8], ordered=True),
+            "only": bq.Choice(["this"]),
+        }
+    ),
+}
+
+
+@pytest.fixture(params=PEERS)
+def name(request):
+    for package in PACKAGES[request.param]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on import
+            pytest.importorskip(package)
+    return request.param
+
+
+def loss(config):
+    numbers = [v for v in config.values() if isinstance(v, (int, float))]
+    return sum((math.log10(abs(v) + 1e-3) + 1) ** 2 for v in numbers) / len(numbers)
+
+
+def configs_of(name, space, n_trials, seed=0, objective=loss):
+    seen = []
+
+    def evaluate(config):
+        seen.append(dict(config))
+        return objective(config)
+
+    PEERS[name](space, evaluate, n_trials, seed)
+    return seen
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_a_peer_gives_valid_configurations_quietly(name, space, tmp_path, monkeypatch, capfd):
+    working, temporary = tmp_path / "cwd", tmp_path / "tmp"
+    working.mkdir()
+    temporary.mkdir()
+    monkeypatch.chdir(working)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    configs = configs_of(name, space, N_TRIALS[name])
+
+    assert len(configs) == N_TRIALS[name]
+    for config in configs:
+        valid = space.validate(config)  # active parameters, in bounds and on their grids
+        assert [(k, v, type(v)) for k, v in config.items()] == [
+            (k, v, type(v)) for k, v in valid.items()
+        ]
+    assert len({space.path(config) for config in configs}) > 1
+    assert capfd.readouterr() == ("", "")
+    assert not list(working.iterdir())
+    assert not list(temporary.iterdir())
+
+
+@cache
+def example_run(name):
+    return configs_of(name, SPACES["example"], N_TRIALS[name], seed=1)
+
+
+def test_a_seed_names_a_run(name):
+    assert configs_of(name, SPACES["example"], N_TRIALS[name], seed=1) == example_run(name)
+    first, second = (configs_of(name, SPACES["example"], 1, seed) for seed in (1, 2))
+    assert first != second
+
+
+def test_log_scales_and_both_ends_of_a_grid(name):
+    space = bq.Space(
+        {
+            "x": bq.Float(1e-6, 1.0, log=True),
+            "n": bq.Int(1, 10_000, log=True),
+            "grid": bq.Float(0.0, 1.0, step=0.5),
+            "third": bq.Float(1 / 3, 2 / 3),  # bounds that no decimal holds
+        }
+    )
+    configs = configs_of(name, space, 10, seed=1, objective=lambda _: 1.0)
+    assert sum(config["x"] < 1e-3 for config in configs) >= 2
+    assert sum(config["n"] < 100 for config in configs) >= 2
+    assert {config["grid"] for config in configs} == {0.0, 0.5, 1.0}
+
+
+def test_a_shared_subspace_is_active_under_both_its_options(name):
+    with_trees = {config["model"] for config in example_run(name) if "trees" in config}
+    assert with_trees == {"forest", "boosting"}
+
+
+def test_infeasible_proposals_are_not_evaluated(name):
+    constraints: list[Any] = [FORBID]
+    if name != "smac":
+        constraints.append(bq.Constraint(lambda c: c["lr"] < 0.05, on=["lr"]))
+    space = bq.Space(EXAMPLE, constraints)
+    configs = configs_of(name, space, N_TRIALS[name], objective=lambda c: -c["lr"])
+    assert len(configs) == N_TRIALS[name]
+    assert all(space.validate(config) == config for config in configs)
+
+
+def test_too_few_feasible_proposals(name, monkeypatch):
+    monkeypatch.setattr(peers, "_MAX_ATTEMPTS", 4)
+    space = bq.Space(EXAMPLE, [lambda config: config["lr"] == 0.01])  # only the default
+    expected = bq.SpaceError if name == "smac" else RuntimeError
+    message = "cannot express" if name == "smac" else r"12 proposals gave only 0 of 3 feasible"
+    with pytest.raises(expected, match=message):
+        configs_of(name, space, 3)
+
+
+def test_smac_says_when_a_space_is_exhausted():
+    pytest.importorskip("smac")
+    seen = []
+
+    def evaluate(config):
+        seen.append(config["a"])
+        return 0.0
+
+    with pytest.raises(bq.SpaceExhausted, match="SMAC"):
+        PEERS["smac"](bq.Space({"a": bq.Choice([1, 2, 3])}), evaluate, 9, 0)
+    assert sorted(seen) == [1, 2, 3]
+
+
+def test_errors_of_the_objective_propagate_and_settings_are_restored(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    logger = logging.getLogger(PACKAGES[name][0])
+    level, filters = logger.level, list(warnings.filters)
+
+    def fail(config):
+        raise ZeroDivisionError("my own mistake")
+
+    with pytest.raises(ZeroDivisionError, match="my own mistake"):
+        configs_of(name, SPACES["example"], 3, objective=fail)
+    assert logger.level == level
+    assert warnings.filters == filters
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_objective_may_warn(name):
+    def warn(config):
+        warnings.warn("mine", UserWarning, stacklevel=1)
+        return 0.0
+
+    with pytest.warns(UserWarning, match="mine"):
+        configs_of(name, SPACES["example"], 1, objective=warn)
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"), [(name, package) for name in PACKAGES for package in PACKAGES[name]]
+)
+def test_a_missing_package_is_named(name, missing, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=rf"needs {missing} .*pip install"):
+        configs_of(name, SPACES["example"], 1)
+
+
+def test_versions_of_installed_packages_only(monkeypatch):
+    def version(package):
+        if package == "smac":
+            raise metadata.PackageNotFoundError(package)
+        return f"{package} 1.0"
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert peer_versions() == {
+        package: f"{package} 1.0" for package in ("optuna", "torch", "ConfigSpace", "hyperopt")
+    }

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+import bosquet as bq
+from bosquet.benchmarks import GROUPS, PROBLEMS
+
+ANALYTIC = [name for group in ("shifted", "trees", "flat") for name in GROUPS[group]]
+
+
+@pytest.mark.parametrize("name", ANALYTIC)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_minimum_is_reached_and_never_beaten(name, seed):
+    """Polish the best samples of every path: nothing lies below, something lies at the minimum."""
+    problem = PROBLEMS[name](seed)
+    space = problem.space
+    assert problem.name == name
+    configs = space.sample(seed, 3000, by="path")
+    values = np.array([problem(config) for config in configs])
+    assert values.min() >= problem.minimum - 1e-9
+    if "ackley" in name or "levy" in name:
+        return  # many local minima; their optimum is tested below
+    best = values.min()
+    for i in np.argsort(values)[:20]:
+        if best > problem.minimum + 1e-6:
+            best = min(best, _polish(problem, configs[i]))
+    assert best == pytest.approx(problem.minimum, abs=1e-6)
+
+
+def _polish(problem, config):
+    space = problem.space
+    units = space.to_unit(config)
+    active = np.flatnonzero(space.activity(units[None])[0])
+    if np.isfinite(space.size):  # discrete, and a sum over the parameters: one by one
+        for index in active:
+            dimension = space.dimensions[index]
+            if index not in space.tree.children:
+                rivals = [config | {dimension.name: v} for v in dimension.parameter.values()]
+                config = min(rivals, key=problem)
+        return problem(config)
+    free = [i for i in active if isinstance(space.dimensions[i].parameter, bq.Float)]
+
+    def value(x):
+        moved = units.copy()
+        moved[free] = x
+        return problem(space.from_unit(moved))
+
+    bounds = [(0, 1)] * len(free)
+    found = scipy_minimize(value, units[free], bounds=bounds, method="L-BFGS-B", tol=1e-14)
+    return found.fun
+
+
+@pytest.mark.parametrize("make", [bq.benchmarks.ackley, bq.benchmarks.levy])
+@pytest.mark.parametrize("dimension", [1, 2, 10])
+def test_ackley_and_levy_are_zero_at_their_optimum(make, dimension):
+    plain = make(dimension)
+    at = 1.0 if plain.name.startswith("levy") else 0.0
+    config = {f"x{i + 1}": at for i in range(dimension)}
+    assert plain(config) == pytest.approx(0.0, abs=1e-12)
+    shifted = make(dimension, shift=3)
+    assert shifted(config) > 0.1
+    with pytest.raises(ValueError, match="dimension=0"):
+        make(0)
+
+
+def test_the_papers_small_tree():
+    """Figure 1: spot values of the functions with and without shared variables."""
+    plain = bq.benchmarks.small_balanced()
+    assert plain({"x1": 0, "x2": 1, "x5": 0.5}) == pytest.approx(0.25 + 0.2)
+    assert plain({"x1": 1, "x3": 1, "x7": -1.0}) == pytest.approx(1.4)
+    shared = bq.benchmarks.small_balanced(shared=True)
+    assert shared({"x1": 1, "r9": 0.25, "x3": 0, "x6": 0.5}) == pytest.approx(0.25 + 0.25 + 0.3)
+    assert [d.name for d in shared.space.dimensions] == "x1 r8 x2 x4 x5 r9 x3 x6 x7".split()
+
+
+def test_the_papers_large_tree():
+    """Section 4.1: 7 categorical and 10 continuous parameters, two of them shared."""
+    problem = bq.benchmarks.large_balanced(shared=True)
+    kinds = [type(d.parameter) for d in problem.space.dimensions]
+    assert (kinds.count(bq.Choice), kinds.count(bq.Float)) == (7, 10)
+    assert problem.space.n_paths == 8
+    config = {"x1": 1, "r17": 0.5, "x3": 1, "x7": 1, "x15": 0.1}
+    assert problem(config) == pytest.approx(0.01 + 0.5 + 0.8)
+
+
+def test_unbalanced_trees_grow_by_one_leaf_a_level():
+    for depth in (1, 3, 6):
+        problem = bq.benchmarks.unbalanced(depth)
+        assert problem.space.n_paths == depth + 1
+        deepest = {f"d{k}": 1 for k in range(1, depth + 1)} | {f"x{depth + 1}": 0.0}
+        assert problem(deepest) == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="depth=0"):
+        bq.benchmarks.unbalanced(0)
+
+
+def test_shifted_instances_differ_by_seed_and_repeat():
+    config = {"x1": 0, "x2": 0, "x4": 0.0}
+    values = [bq.benchmarks.small_balanced(shift=s)(config) for s in (0, 1, 2, 0)]
+    assert len(set(values)) == 3
+    assert values[0] == values[3]
+
+
+def test_noise_on_request_keeps_the_truth():
+    problem = bq.benchmarks.branin().with_noise(0.5, seed=1)
+    config = {"x1": 0.0, "x2": 0.0}
+    seen = [problem(config) for _ in range(400)]
+    assert np.std(seen) == pytest.approx(0.5, rel=0.15)
+    assert np.mean(seen) == pytest.approx(problem.function(config), abs=0.1)
+    assert problem.name == "branin+noise0.5"
+    with pytest.raises(ValueError, match="sd=-1"):
+        problem.with_noise(-1)
+
+
+@pytest.mark.parametrize("dataset", ["diabetes", "wine"])
+def test_every_branch_of_the_real_pipelines_runs(dataset):
+    problem = bq.benchmarks.sklearn_pipeline(dataset)
+    result = bq.minimize(problem, problem.space, n_trials=problem.space.n_paths, seed=0)
+    assert not result.history.failed
+    assert len(result.history.best_by_path()) == problem.space.n_paths == 18
+    assert 0 <= result.best_value < 0.75
+
+
+def test_unknown_data_set():
+    with pytest.raises(ValueError, match="dataset='iris' must be one of"):
+        bq.benchmarks.sklearn_pipeline("iris")

@@ -1,0 +1,16 @@
+"""Every strategy, and the paper's version of it, passes the shipped conformance suite."""
+
+import pytest
+
+from bosquet.strategies import STRATEGIES
+from bosquet.testing import STRATEGY_CHECKS
+
+MAKERS = {name: cls for name, cls in STRATEGIES.items()} | {
+    f"{name}.paper": cls.paper for name, cls in STRATEGIES.items()
+}
+
+
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", MAKERS)
+def test_strategy_conforms(name, check):
+    check(MAKERS[name])

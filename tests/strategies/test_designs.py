@@ -1,0 +1,101 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.strategies.base import Task, fresh_configs
+
+
+def run(space, n, strategy="sobol", **options):
+    opt = bq.Optimizer(space, strategy, seed=0, **options)
+    for _ in range(n):
+        opt.tell(opt.ask(), 0.0)
+    return [trial.config for trial in opt.history.trials]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        bq.benchmarks.large_balanced(shared=True),
+        bq.benchmarks.unbalanced(8),
+        bq.benchmarks.and_or(3),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_the_design_visits_every_path_once_before_any_twice(problem):
+    space = problem.space
+    labels = [space.path_label(config) for config in run(space, 2 * space.n_paths)]
+    assert len(set(labels[: space.n_paths])) == space.n_paths
+    assert set(Counter(labels).values()) == {2}
+
+
+def test_with_very_many_paths_the_design_visits_options_evenly():
+    space = bq.Space(
+        {f"c{i}": bq.Choice({o: {f"x{i}{o}": bq.Float(0, 1)} for o in "abc"}) for i in range(12)}
+    )
+    configs = run(space, 9)
+    for i in range(12):
+        assert set(Counter(c[f"c{i}"] for c in configs).values()) == {3}
+
+
+def test_with_very_many_nested_paths_options_are_weighed_by_their_paths():
+    def chain(level):
+        below = {f"x{level}": bq.Float(0, 1)}
+        if level == 200:
+            return below
+        return {f"d{level}": bq.Choice({0: below, 1: chain(level + 1)})}
+
+    space = bq.Space(chain(1))
+    assert space.n_paths == 200
+    labels = {space.path_label(config) for config in run(space, 200)}
+    assert len(labels) == 200
+
+
+def test_the_design_fills_the_space_better_than_chance():
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+
+    def worst_gap(strategy):
+        X = space.to_unit(run(space, 64, strategy))
+        probes = np.random.default_rng(0).random((2000, 2))
+        return np.sqrt(((probes[:, None] - X) ** 2).sum(-1)).min(1).max()
+
+    assert worst_gap("sobol") < 0.8 * worst_gap("random")
+
+
+def test_infeasible_paths_are_left_out():
+    space = bq.Space(
+        {"m": bq.Choice({o: {f"x{o}": bq.Float(0, 1)} for o in "abcd"})},
+        constraints=[bq.Forbid({"m": ["b", "c"]})],
+    )
+    assert Counter(c["m"] for c in run(space, 10)) == {"a": 5, "d": 5}
+
+
+def test_candidates_are_visited_by_path():
+    space = bq.benchmarks.small_balanced().space
+    candidates = space.sample(0, 40)
+    labels = [space.path_label(c) for c in run(space, 8, candidates=candidates)]
+    assert set(Counter(labels).values()) == {2}
+
+
+def test_random_draws_every_option_equally_often():
+    space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}})})
+    counts = Counter(c["m"] for c in run(space, 400, "random"))
+    assert 160 < counts["a"] < 240
+
+
+def test_a_large_nearly_exhausted_space_is_finished():
+    space = bq.Space({"n": bq.Int(1, 3000)})
+    trials = [bq.Trial(i, {"n": i + 1}, "complete", 0.0) for i in range(2999)]
+    task = Task(space, bq.History(space, trials))
+    assert fresh_configs(task, 5, np.random.default_rng(0)) == [{"n": 3000}]
+
+
+def test_paper_is_available_for_every_strategy():
+    for cls in bq.strategies.STRATEGIES.values():
+        assert isinstance(cls.paper(), cls)
+
+
+def test_auto_says_what_it_chose():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    assert bq.Optimizer(space, seed=0).ask().info["strategy"] == "sobol"

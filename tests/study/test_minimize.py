@@ -1,0 +1,155 @@
+import time
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+
+
+@pytest.fixture
+def space():
+    return bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"n": bq.Int(1, 50)}})})
+
+
+def value(config):
+    return config.get("x", 0.5) + 0.01 * config.get("n", 0)
+
+
+def test_minimize_and_maximize_keep_the_users_sign(space):
+    low = bq.minimize(value, space, n_trials=20, seed=0)
+    high = bq.maximize(value, space, n_trials=20, seed=0)
+    assert len(low.trials) == len(high.trials) == 20
+    assert low.best_value == min(t.value for t in low.trials) == value(low.best_config)
+    assert high.best_value == max(t.value for t in high.trials) == value(high.best_config)
+    assert low.stopped == "all 20 trials done"
+    assert "20 trials" in str(low)
+
+
+def test_the_same_seed_gives_the_same_run(space):
+    runs = [bq.minimize(value, space, n_trials=10, seed=s).trials for s in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+class Odd(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda: None, "the objective returned None instead of a number"),
+        (lambda: "0.3", "the objective returned str '0.3' instead of a number"),
+        (lambda: [1.0], "the objective returned list [1.0] instead of a number"),
+        (lambda: np.zeros(3), "the objective returned ndarray array([0., 0., 0.]) instead of"),
+        (lambda: float("nan"), "the objective returned nan"),
+        (lambda: float("-inf"), "the objective returned -inf"),
+        (lambda: bq.Evaluation(float("inf")), "the objective returned inf"),
+        (lambda: bq.Evaluation(1.0, -2.0), "ValueError: noise_variance=-2.0"),
+        (lambda: exec("raise SystemExit(3)"), "SystemExit: 3"),
+        (lambda: (_ for _ in ()).throw(Odd()), "Odd"),
+    ],
+)
+def test_a_bad_evaluation_costs_one_failed_trial(space, behaviour, reason):
+    calls = []
+
+    def objective(config):
+        calls.append(config)
+        return behaviour() if len(calls) == 2 else value(config)
+
+    result = bq.minimize(objective, space, n_trials=4, seed=0)
+    assert [t.state for t in result.trials] == ["complete", "failed", "complete", "complete"]
+    assert result.trials[1].reason.startswith(reason)
+
+
+def test_what_numbers_may_be(space):
+    for number in (1, np.float32(1), np.array(1.0), True):
+        assert bq.minimize(lambda _, n=number: n, space, n_trials=1).best_value == 1.0
+
+
+def test_noise_reaches_the_trial(space):
+    result = bq.minimize(lambda c: bq.Evaluation(value(c), 0.01), space, n_trials=2, seed=0)
+    assert result.trials[0].noise_variance == 0.01
+
+
+def test_when_everything_fails_the_reason_is_told(space):
+    result = bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0)
+    with pytest.raises(RuntimeError, match=r"no trial of 3 brought a value.*ZeroDivisionError"):
+        _ = result.best_config
+    assert "nothing found" in str(result)
+
+
+def test_ctrl_c_returns_what_was_found(space):
+    def objective(config):
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        seen.append(config)
+        return value(config)
+
+    seen = []
+    result = bq.minimize(objective, space, n_trials=10, seed=0)
+    assert result.stopped == "interrupted"
+    assert len(result.trials) == 3
+
+
+def test_timeout(space):
+    def slow(config):
+        time.sleep(0.02)
+        return 0.0
+
+    result = bq.minimize(slow, space, timeout=0.1, seed=0)
+    assert result.stopped == "timeout of 0.1 s"
+    assert 1 <= len(result.trials) <= 6
+
+
+def test_callbacks_see_each_trial_and_may_stop(space):
+    seen = []
+
+    def stop_after_three(optimizer, trial):
+        seen.append((trial.number, trial.state, optimizer.best is not None))
+        return trial.number == 2
+
+    result = bq.minimize(value, space, n_trials=10, seed=0, callbacks=[stop_after_three])
+    assert seen == [(i, "complete", True) for i in range(3)]
+    assert result.stopped == "a callback said so"
+
+
+def test_an_exhausted_space_ends_the_study():
+    space = bq.Space({"n": bq.Int(1, 3)})
+    result = bq.minimize(lambda c: c["n"], space, n_trials=10, seed=0)
+    assert len(result.trials) == 3
+    assert result.stopped.startswith("space exhausted")
+    assert result.best_config == {"n": 1}
+
+
+def test_the_objective_may_spoil_its_config(space):
+    result = bq.minimize(lambda c: c.clear() or 0.0, space, n_trials=3, seed=0)
+    assert all(space.validate(t.config) for t in result.trials)
+
+
+def test_going_on_from_a_history(space):
+    whole = bq.minimize(value, space, n_trials=8, seed=4)
+    first = bq.minimize(value, space, n_trials=5, seed=4)
+    rest = bq.minimize(value, space, n_trials=3, seed=4, history=first.history)
+    assert rest.trials == whole.trials
+
+
+def test_limits_are_checked(space):
+    with pytest.raises(ValueError, match="give n_trials, timeout or both"):
+        bq.minimize(value, space)
+    for bad in (0, -3, 2.5, True):
+        with pytest.raises(ValueError, match="n_trials="):
+            bq.minimize(value, space, n_trials=bad)
+    for bad in (0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="timeout="):
+            bq.minimize(value, space, timeout=bad)
+
+
+def test_quiet_when_not_a_terminal_and_a_bar_on_request(space, capsys):
+    bq.minimize(value, space, n_trials=3, seed=0)
+    assert capsys.readouterr() == ("", "")
+    bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0, progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "3/3" in shown.err
+    assert "no value yet (3 failed)" in shown.err

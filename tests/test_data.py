@@ -1,0 +1,122 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.data import Dataset, History, Trial
+
+
+@pytest.fixture
+def space():
+    return bq.Space(
+        {"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"x": bq.Int(1, 3), "y": bq.Int(0, 1)}})}
+    )
+
+
+@pytest.fixture
+def trials(space):
+    return [
+        Trial(0, {"m": "a", "x": 0.25}).completed(bq.Evaluation(2.0)),
+        Trial(2, {"m": "b", "x": 2, "y": 0}).completed(bq.Evaluation(1.0, noise_variance=0.5)),
+        Trial(1, {"m": "b", "x": 1, "y": 1}).failed("killed"),
+    ]
+
+
+def test_evaluation_checks_itself():
+    assert bq.Evaluation(np.float32(1.5)).value == 1.5
+    for bad in (None, "3", [1, 2], object()):
+        with pytest.raises(TypeError, match="the value must be a number"):
+            bq.Evaluation(bad)
+    for bad in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="noise_variance"):
+            bq.Evaluation(0.0, noise_variance=bad)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_a_failure(value):
+    trial = Trial(0, {"x": 1}).completed(bq.Evaluation(value))
+    assert (trial.state, trial.value) == ("failed", None)
+    assert trial.reason == f"the objective returned {value}"
+
+
+def test_history_sorts_by_number_and_knows_the_best(space, trials):
+    history = History(space, trials)
+    assert [trial.number for trial in history.trials] == [0, 1, 2]
+    assert history.best.number == 2
+    assert History(space, trials, "maximize").best.number == 0
+    assert list(history.best_by_path()) == ["m=b", "m=a"]
+    assert len(history.failed) == 1
+    with pytest.raises(ValueError, match="not unique"):
+        history.with_trial(trials[0])
+    with pytest.raises(ValueError, match="direction='up'"):
+        History(space, direction="up")
+
+
+def test_the_sign_is_turned_once(space, trials):
+    low = History(space, trials).dataset()
+    high = History(space, trials, "maximize").dataset()
+    np.testing.assert_array_equal(low.y, [2.0, 1.0])
+    np.testing.assert_array_equal(high.y, -low.y)
+
+
+def test_dataset_marks_what_is_inactive(space, trials):
+    data = History(space, trials).dataset()
+    assert data.X.shape == (2, 4)
+    np.testing.assert_array_equal(data.active, [[True, True, False, False], [1, 0, 1, 1]])
+    np.testing.assert_array_equal(data.X[~data.active], 0.5)
+    np.testing.assert_array_equal(data.noise, [np.nan, 0.5])
+    with pytest.raises(ValueError, match="shape"):
+        Dataset(data.X, data.y[:1], data.noise, data.active)
+
+
+def test_noise_is_stated_or_seen(space):
+    config = {"m": "a", "x": 0.5}
+    quiet = [Trial(i, config).completed(bq.Evaluation(1.0)) for i in range(2)]
+    assert not History(space, quiet).noisy
+    assert History(space, [quiet[0], Trial(1, config).completed(bq.Evaluation(1.1))]).noisy
+    assert History(space, [Trial(0, config).completed(bq.Evaluation(1.0, 0.1))]).noisy
+    assert not History(space, [Trial(0, config).completed(bq.Evaluation(1.0, 0.0))]).noisy
+
+
+def test_json_lines_round_trip(space, trials, tmp_path):
+    history = History(space, trials, "maximize")
+    path = tmp_path / "history.jsonl"
+    history.to_jsonl(path)
+    assert History.from_jsonl(path) == history
+    assert History.from_jsonl(path, space) == history
+    assert len(path.read_text().splitlines()) == 1 + 3
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_lines_that_do_not_fit(space, trials, tmp_path):
+    path = tmp_path / "history.jsonl"
+    History(space, trials).to_jsonl(path)
+    lines = path.read_text().splitlines()
+    with pytest.raises(ValueError, match="another space"):
+        History.from_jsonl(path, bq.Space({"x": bq.Float(0, 1)}))
+    path.write_text("\n".join([*lines[:-1], lines[-1][:-5]]))
+    with pytest.raises(ValueError, match="line 4: not JSON"):
+        History.from_jsonl(path)
+    bad = json.loads(lines[1]) | {"config": {"m": "a", "x": 7}}
+    path.write_text("\n".join([lines[0], json.dumps(bad)]))
+    with pytest.raises(ValueError, match="trial 0 does not belong here: 'x': 7 is not allowed"):
+        History.from_jsonl(path)
+    path.write_text('{"format": "else"}\n')
+    with pytest.raises(ValueError, match="not a bosquet history"):
+        History.from_jsonl(path)
+    path.write_text("")
+    with pytest.raises(ValueError, match="is empty"):
+        History.from_jsonl(path)
+
+
+def test_dataframe(space, trials):
+    frame = History(space, trials).to_dataframe()
+    assert list(frame.columns) == [
+        *("number", "state", "value", "noise_variance", "reason", "m"),
+        *("m=a/x", "m=b/x", "y"),
+    ]
+    assert frame["m=a/x"].tolist()[0] == 0.25
+    assert frame["reason"].tolist()[1] == "killed"
+    assert len(frame) == 3

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.strategies import Proposal, Strategy
+
+
+@pytest.fixture
+def space():
+    return bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"n": bq.Int(1, 3)}})})
+
+
+def test_ask_and_tell(space):
+    opt = bq.Optimizer(space, seed=0)
+    assert opt.best is None
+    trial = opt.ask()
+    assert (trial.number, trial.state, trial.value) == (0, "pending", None)
+    assert opt.pending == (trial,)
+    ended = opt.tell(trial, 0.5, noise_variance=0.1)
+    assert (ended.state, ended.value, ended.noise_variance) == ("complete", 0.5, 0.1)
+    assert opt.pending == ()
+    assert opt.best == ended
+    failed = opt.tell_failure(opt.ask(), "out of memory")
+    assert (failed.state, failed.reason) == ("failed", "out of memory")
+    assert [t.number for t in opt.history.trials] == [0, 1]
+
+
+def test_ask_n_gives_a_list(space):
+    opt = bq.Optimizer(space, seed=0)
+    trials = opt.ask(3)
+    assert [t.number for t in trials] == [0, 1, 2]
+    assert isinstance(opt.ask(1), list)
+    for bad in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ValueError, match="positive integer"):
+            opt.ask(bad)
+
+
+def test_telling_twice_or_a_stranger(space):
+    opt = bq.Optimizer(space, seed=0)
+    trial = opt.ask()
+    opt.tell(trial, 1.0)
+    with pytest.raises(ValueError, match="trial 0 is not pending: it has been told already"):
+        opt.tell(trial, 2.0)
+    with pytest.raises(ValueError, match="trial 5 is not pending: it was not asked for here"):
+        opt.tell(bq.Trial(5, {"m": "b", "n": 1}), 2.0)
+    assert opt.best.value == 1.0
+
+
+def test_a_bad_value_leaves_the_trial_pending(space):
+    opt = bq.Optimizer(space, seed=0)
+    trial = opt.ask()
+    for bad in (None, "0.3", [1.0]):
+        with pytest.raises(TypeError, match="must be a number"):
+            opt.tell(trial, bad)
+    with pytest.raises(ValueError, match="noise_variance"):
+        opt.tell(trial, 1.0, noise_variance=-1)
+    with pytest.raises(ValueError, match="not both"):
+        opt.tell(trial, bq.Evaluation(1.0, 0.1), noise_variance=0.1)
+    assert opt.pending == (trial,)
+
+
+def test_telling_a_config_ends_the_pending_trial_that_has_it(space):
+    opt = bq.Optimizer(space, seed=0)
+    trial = opt.ask()
+    assert opt.tell(trial.config, 0.2).number == trial.number
+    assert opt.pending == ()
+    added = opt.tell({"m": "b", "n": np.int64(2)}, 0.1)
+    assert (added.number, added.config) == (1, {"m": "b", "n": 2})
+    with pytest.raises(bq.ConfigError, match="'x' is not active when m='b'"):
+        opt.tell({"m": "b", "n": 2, "x": 0.1}, 0.1)
+
+
+def test_nan_is_recorded_as_a_failure(space):
+    opt = bq.Optimizer(space, seed=0)
+    assert opt.tell(opt.ask(), float("nan")).reason == "the objective returned nan"
+
+
+def test_bad_arguments(space):
+    with pytest.raises(ValueError, match="strategy='magic' must be one of auto, "):
+        bq.Optimizer(space, strategy="magic")
+    with pytest.raises(TypeError, match=r"bosquet\.Space"):
+        bq.Optimizer({"x": bq.Float(0, 1)})
+    for seed in (-1, 1.5, True, "0"):
+        with pytest.raises(ValueError, match="seed="):
+            bq.Optimizer(space, seed=seed)
+    with pytest.raises(bq.ConfigError, match=r"initial\[1\]: 'n': 9 is not allowed"):
+        bq.Optimizer(space, initial=[{"m": "b", "n": 1}, {"m": "b", "n": 9}])
+    with pytest.raises(bq.ConfigError, match=r"candidates\[0\]"):
+        bq.Optimizer(space, candidates=[{"m": "c"}])
+    with pytest.raises(bq.ConfigError, match="candidates is empty"):
+        bq.Optimizer(space, candidates=[])
+    with pytest.raises(bq.ConfigError, match=r"initial\[0\].*not among the candidates"):
+        bq.Optimizer(space, candidates=[{"m": "b", "n": 1}], initial=[{"m": "b", "n": 2}])
+    with pytest.raises(bq.ConfigError, match="initial must be a list"):
+        bq.Optimizer(space, initial={"m": "b", "n": 1})
+    other = bq.History(bq.Space({"x": bq.Float(0, 1)}))
+    with pytest.raises(ValueError, match="history belongs to another space"):
+        bq.Optimizer(space, history=other)
+
+
+def test_without_a_seed_runs_differ_and_can_be_repeated(space):
+    first, second = bq.Optimizer(space), bq.Optimizer(space)
+    assert first.seed != second.seed
+    repeated = bq.Optimizer(space, seed=first.seed)
+    assert first.ask().config == repeated.ask().config
+
+
+class Stubborn(Strategy):
+    """Proposes the same configuration for ever."""
+
+    name = "stubborn"
+
+    def __init__(self, config):
+        self.config = config
+
+    def propose(self, task, n, rng):
+        return [Proposal(self.config, {}) for _ in range(n)]
+
+
+def test_duplicates_are_replaced_for_any_strategy(space):
+    opt = bq.Optimizer(space, Stubborn({"m": "b", "n": 1}), seed=0)
+    trials = opt.ask(5)
+    assert len({t.key for t in trials}) == 5
+    assert "replaced" not in trials[0].info
+    assert all("replaced" in t.info for t in trials[1:])
+
+
+def test_a_strategy_that_proposes_nonsense_is_named(space):
+    with pytest.raises(bq.ConfigError, match=r"'stubborn' proposed a bad one: 'n': 7"):
+        bq.Optimizer(space, Stubborn({"m": "b", "n": 7}), seed=0).ask()
+    opt = bq.Optimizer(space, Stubborn({"m": "b", "n": 1}), candidates=[{"m": "b", "n": 2}])
+    with pytest.raises(bq.ConfigError, match="not a candidate"):
+        opt.ask()
+
+
+def test_defaults_come_first_when_declared():
+    space = bq.Space({"x": bq.Float(0, 1, default=0.125), "n": bq.Int(1, 9)})
+    assert bq.Optimizer(space, seed=3).ask().config == {"x": 0.125, "n": 5}
+    # Once evaluated, they are not proposed again, also in a resumed run.
+    history = bq.History(space, [bq.Trial(0, {"x": 0.125, "n": 5}, "complete", 1.0)])
+    assert bq.Optimizer(space, seed=3, history=history).ask().config != {"x": 0.125, "n": 5}
+
+
+def test_an_infeasible_space_raises():
+    space = bq.Space({"x": bq.Float(0, 1)}, constraints=[lambda c: c["x"] > 2])
+    with pytest.raises(bq.SpaceError, match="feasible part is empty or too small"):
+        bq.Optimizer(space, seed=0).ask()
