@@ -67,7 +67,9 @@ class Wordy(Random):
     """Its info cannot be stored."""
 
     def propose(self, task, n, rng):
-        return [Proposal(p.config, p.info | {"x": np.ones(2)}) for p in super().propose(task, n, rng)]
+        return [
+            Proposal(p.config, p.info | {"x": np.ones(2)}) for p in super().propose(task, n, rng)
+        ]
 
 
 class Arrival(Random):

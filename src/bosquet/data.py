@@ -43,9 +43,7 @@ def as_number(value: object, what: str = "the value") -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(
-            f"{what} must be a number, not {type(value).__name__} {value!r}"
-        ) from None
+        raise TypeError(f"{what} must be a number, not {type(value).__name__} {value!r}") from None
 
 
 @dataclass(frozen=True)

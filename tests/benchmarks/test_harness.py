@@ -47,9 +47,7 @@ def test_the_harness_goes_on_where_it_stopped(tmp_path):
 
 
 def test_rows_are_quartiles_and_the_worst_seed():
-    runs = [
-        make_run("random", [1.0, 0.1 + 10.0**-k, 0.5], seed=k) for k in range(1, 6)
-    ]
+    runs = [make_run("random", [1.0, 0.1 + 10.0**-k, 0.5], seed=k) for k in range(1, 6)]
     first, last = summary.rows(runs, [1, 3])
     assert first.median == pytest.approx(np.log10(0.9))
     assert (last.q25, last.median, last.q75, last.worst) == pytest.approx((-4, -3, -2, -1))

@@ -131,7 +131,16 @@ def test_mutated_stored_spaces(garbage: list[Any]) -> None:
 def test_a_bad_stored_parameter_is_named() -> None:
     rng = np.random.default_rng(1)
     original = declared_space().to_dict()
-    bad: list[Any] = [None, 3, "x", [], {}, {"type": "x"}, {"type": "float"}, {"type": "int", "low": "a"}]
+    bad: list[Any] = [
+        None,
+        3,
+        "x",
+        [],
+        {},
+        {"type": "x"},
+        {"type": "float"},
+        {"type": "int", "low": "a"},
+    ]
     for _ in range(300):
         data = copy.deepcopy(original)
         parameters = data["parameters"]

@@ -72,6 +72,7 @@ def message(text: str) -> Any:
         (lambda: Int(0, math.nan), "high=nan must be an integer"),
         (lambda: Int(False, 3), "low=False must be an integer"),
         (lambda: Int(0, 2**60), "high=1152921504606846976 must lie within +-2**50"),
+        (lambda: Int(0, 2**50 + 1), "high=1125899906842625 must lie within +-2**50"),
         (lambda: Int(-(10**400), 0), "must lie within +-2**50"),
         (lambda: Int(1, 2**46, log=True), "high=70368744177664 must be at most 2**45 on a log"),
         (lambda: Int(0, 3, log=True), "low=0 must be positive on a log scale"),

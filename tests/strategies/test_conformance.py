@@ -5,9 +5,7 @@ import pytest
 from bosquet.strategies import STRATEGIES
 from bosquet.testing import STRATEGY_CHECKS
 
-MAKERS = {name: cls for name, cls in STRATEGIES.items()} | {
-    f"{name}.paper": cls.paper for name, cls in STRATEGIES.items()
-}
+MAKERS = STRATEGIES | {f"{name}.paper": cls.paper for name, cls in STRATEGIES.items()}
 
 
 @pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)

@@ -90,7 +90,7 @@ def _expand(names: Sequence[str]) -> list[str]:
     """Groups replaced by their problems."""
     expanded: list[str] = []
     for name in names:
-        expanded += GROUPS[name] if name in GROUPS else PROBLEMS if name == "all" else [name]
+        expanded += GROUPS.get(name, PROBLEMS if name == "all" else [name])
     return list(dict.fromkeys(expanded))
 
 

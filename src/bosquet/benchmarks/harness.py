@@ -12,6 +12,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from multiprocessing import get_context
@@ -151,16 +152,15 @@ def run_all(
             ended(future.result())
 
 
-class _single_threaded:
+@contextmanager
+def _single_threaded() -> Iterator[None]:
     """Sets the thread variables for processes started inside, and restores them."""
-
-    def __enter__(self) -> None:
-        self._before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
-
-    def __exit__(self, *_: object) -> None:
-        for name, value in self._before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    before = dict(os.environ)
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name in _THREAD_VARIABLES:
+            os.environ.pop(name)
+            if name in before:
+                os.environ[name] = before[name]

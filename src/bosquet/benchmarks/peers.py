@@ -197,7 +197,11 @@ def _smac(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
         )
         model = facade.get_model(scenario)
         model._rf_opts["n_jobs"] = 1  # the facade's forest takes every core
-        optimizer = facade(scenario, model=model, logging_level=False)
+        maximizer = facade.get_acquisition_maximizer(scenario)
+        _sort_starts(maximizer._local_search)
+        optimizer = facade(
+            scenario, model=model, acquisition_maximizer=maximizer, logging_level=False
+        )
         for _ in range(n_trials):
             try:
                 info = optimizer.ask()
@@ -205,6 +209,14 @@ def _smac(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
                 raise SpaceExhausted("SMAC finds no further configuration to propose") from error
             value = smac.runhistory.TrialValue(cost=evaluate(dict(info.config)))
             optimizer.tell(info, value, save=False)
+
+
+def _sort_starts(local_search: Any) -> None:
+    """Makes a seed name a run: SMAC puts its starts in a set, ordered by the process's hashes."""
+    starts = local_search._get_init_points_from_previous_configs
+    local_search._get_init_points_from_previous_configs = lambda *args: sorted(
+        starts(*args), key=repr
+    )
 
 
 # -- Hyperopt --------------------------------------------------------------------------------

@@ -87,12 +87,12 @@ def build_pipeline(config: Config, regression: bool = False) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-    scalers = {
+    scalers: dict[str, Any] = {
         "none": lambda: "passthrough",
         "standard": StandardScaler,
         "quantile": lambda: QuantileTransformer(n_quantiles=100, random_state=0),
     }
-    reducers = {
+    reducers: dict[str, Any] = {
         "none": lambda: "passthrough",
         "pca": lambda: PCA(config["variance"], svd_solver="full"),
         "select": lambda: SelectPercentile(

@@ -73,7 +73,7 @@ def _tree(name: str, n_leaves: int, shared: bool, shift: int | None) -> Problem:
 
     def term(leaf: int, x: float, r: float) -> float:
         # A linear r has its optimum at an edge; the shifted version is quadratic in it.
-        return (x - at.x[leaf]) ** 2 + (r - at.r[leaf]) ** 2 * shared
+        return float((x - at.x[leaf]) ** 2 + (r - at.r[leaf]) ** 2 * shared)
 
     return _balanced(f"{name}-shifted", n_leaves, shared, term, at.constants.tolist())
 
@@ -90,9 +90,7 @@ def large_balanced(*, shared: bool = False, shift: int | None = None) -> Problem
 
 def off_centre(x_optimum: float = 0.37) -> Problem:
     """The small tree with shared variables, all leaf optima at the same odd place."""
-    return _balanced(
-        "off-centre", 4, True, lambda _, x, r: (x - x_optimum) ** 2 + r, _constants(4)
-    )
+    return _balanced("off-centre", 4, True, lambda _, x, r: (x - x_optimum) ** 2 + r, _constants(4))
 
 
 def shared_quadratic(r_optimum: float = 0.3) -> Problem:
@@ -112,7 +110,7 @@ def interaction(*, shift: int | None = None) -> Problem:
     at = _Shift(4, shift)
 
     def term(leaf: int, x: float, r: float) -> float:
-        return 4 * (x - (2 * r**2 - 1)) ** 2 + (r - at.r[leaf]) ** 2
+        return float(4 * (x - (2 * r**2 - 1)) ** 2 + (r - at.r[leaf]) ** 2)
 
     return _balanced("interaction-shifted", 4, True, term, at.constants.tolist())
 
@@ -201,9 +199,7 @@ def mixed(*, shift: int = 0) -> Problem:
         }
     )
     rng = np.random.default_rng([71, shift])
-    target = {
-        d.name: d.parameter.snap(rng.uniform(0.1, 0.9, 1))[0] for d in space.dimensions
-    }
+    target = {d.name: d.parameter.snap(rng.uniform(0.1, 0.9, 1))[0] for d in space.dimensions}
     engines = dict(zip(("lsm", "btree", "hash"), rng.permutation([0.0, 0.1, 0.2]), strict=True))
     codecs = dict(
         zip(("none", "lz4", "zstd", "snappy"), rng.permutation([0.0, 0.05, 0.1, 0.2]), strict=True)
@@ -211,7 +207,8 @@ def mixed(*, shift: int = 0) -> Problem:
 
     def function(config: Config) -> float:
         units = space.to_unit(config)
-        total = MINIMUM + engines[config["engine"]] + codecs.get(config.get("compression"), 0.0)
+        total = MINIMUM + engines[config["engine"]]
+        total += codecs[config["compression"]] if "compression" in config else 0.0
         for d in space.dimensions:
             if d.name not in config or d.name in ("engine", "compression"):
                 continue

@@ -98,7 +98,7 @@ def _match(equals: Any, within: Any, values: Sequence[Any], *hps: Any) -> Any:
 def _hyperparameter(dimension: Dimension, defaults: Mapping[str, Any]) -> Any:
     CS = _configspace()
     name, parameter = dimension.qualified_name, dimension.parameter
-    default = {"default_value": parameter.check(defaults[name])} if name in defaults else {}
+    default = {"default_value": defaults[name]} if name in defaults else {}
     if isinstance(parameter, Choice) or parameter.step is not None:
         ordered = not isinstance(parameter, Choice) or parameter.ordered
         if not isinstance(parameter, Choice) and parameter.n_values > _MAX_GRID:
@@ -153,7 +153,9 @@ def _clauses(space: Space, constraint: Forbid | Constraint, hps: Sequence[Any]) 
 def _fitting(parameter: Parameter, values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         with suppress(TypeError, ValueError, OverflowError):
-            yield parameter.check(value)
+            # Values are compared by ==: an option True of another branch also means the number 1.
+            number = isinstance(value, bool) and not isinstance(parameter, Choice)
+            yield parameter.check(int(value) if number else value)
 
 
 # -- from ConfigSpace ------------------------------------------------------------------------
@@ -291,8 +293,6 @@ class _Reader:
             mine = part.get(choice, self._all(choice))
             if mine - options:
                 yield {**part, choice: mine - options}
-            if not mine & options:
-                return
             part = {**part, choice: mine & options}
 
     def _place(self, name: str, box: Box) -> Place:

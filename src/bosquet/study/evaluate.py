@@ -25,7 +25,7 @@ def evaluate(objective: Objective, config: dict[str, Any]) -> Evaluation | Failu
     """
     try:
         returned = objective(dict(config))
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the objective does
         return Failure(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
     if isinstance(returned, Evaluation):
         return returned

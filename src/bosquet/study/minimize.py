@@ -90,8 +90,9 @@ def _run(
             else:
                 trial = optimizer.tell(trial, outcome)
             done += 1
-            watcher.ended(trial, optimizer.history)
-            if any([callback(optimizer, trial) is True for callback in callbacks]):
+            watcher.ended(optimizer.history)
+            verdicts = [callback(optimizer, trial) for callback in callbacks]
+            if any(verdict is True for verdict in verdicts):
                 return "a callback said so"
     except KeyboardInterrupt:
         return "interrupted"

@@ -13,7 +13,7 @@ class Progress(Protocol):
 
     def started(self, trial: Trial) -> None: ...
 
-    def ended(self, trial: Trial, history: History) -> None: ...
+    def ended(self, history: History) -> None: ...
 
 
 class Silent:
@@ -22,7 +22,7 @@ class Silent:
     def started(self, trial: Trial) -> None:
         pass
 
-    def ended(self, trial: Trial, history: History) -> None:
+    def ended(self, history: History) -> None:
         pass
 
 
@@ -62,7 +62,7 @@ class Bar(AbstractContextManager["Bar"]):
     def started(self, trial: Trial) -> None:
         self._bar.update(self._task, now=str(trial.info.get("path", "")))
 
-    def ended(self, trial: Trial, history: History) -> None:
+    def ended(self, history: History) -> None:
         best = "no value yet" if history.best is None else f"best {history.best.value:.6g}"
         if history.failed:
             best += f" ({len(history.failed)} failed)"

@@ -72,7 +72,11 @@ def and_or_space() -> Space:
 def finite_space() -> Space:
     """Seven configurations, one of which is forbidden."""
     return Space(
-        {"a": Choice({"x": {"n": Int(1, 3)}, "y": {"b": Choice(["p", "q"], ordered=True)}, "z": {}})}
+        {
+            "a": Choice(
+                {"x": {"n": Int(1, 3)}, "y": {"b": Choice(["p", "q"], ordered=True)}, "z": {}}
+            )
+        }
         | {"one": Choice(["only"])},
         constraints=[lambda config: config.get("n") != 2],
     )
@@ -87,9 +91,7 @@ def smooth(config: Config) -> float:
     return math.fsum(math.sin(3 * v) + 0.1 * math.log1p(abs(v)) for v in numbers) + len(config)
 
 
-def _run(
-    optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS
-) -> list[Config]:
+def _run(optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS) -> list[Config]:
     """Sequential trials; the configurations proposed."""
     configs = []
     for _ in range(n):
