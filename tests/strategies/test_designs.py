@@ -42,14 +42,14 @@ def test_with_very_many_paths_the_design_visits_options_evenly():
 def test_with_very_many_nested_paths_options_are_weighed_by_their_paths():
     def chain(level):
         below = {f"x{level}": bq.Float(0, 1)}
-        if level == 200:
+        if level == 140:
             return below
         return {f"d{level}": bq.Choice({0: below, 1: chain(level + 1)})}
 
     space = bq.Space(chain(1))
-    assert space.n_paths == 200
-    labels = {space.path_label(config) for config in run(space, 200)}
-    assert len(labels) == 200
+    assert space.n_paths == 140
+    labels = {space.path_label(config) for config in run(space, 140)}
+    assert len(labels) == 140
 
 
 def test_the_design_fills_the_space_better_than_chance():

@@ -157,8 +157,12 @@ class Tree:
         return active
 
     def is_active(self, node: int, options: Mapping[int, int]) -> bool:
-        """Whether a node is active, given option positions by the index of their choice."""
-        return all(options.get(link.choice, -1) in link.options for link in self.conditions(node))
+        """Whether a node is active, given the option positions of the *active* choices.
+
+        As an inactive choice has none, the nearest condition decides.
+        """
+        link = self.nodes[node]
+        return node == 0 or options.get(link.choice, -1) in link.options
 
     # -- counting and enumerating ------------------------------------------------------------
 

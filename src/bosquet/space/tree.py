@@ -6,23 +6,22 @@ import difflib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.errors import ConfigError, SpaceError
-from bosquet.space import draw, serial
+from bosquet.space import draw, sampling, serial
 from bosquet.space.constraints import Constraint, Forbid, as_constraints
 from bosquet.space.parameter import Array, Choice, Parameter, named_parameters
+from bosquet.space.sampling import By, Method
 from bosquet.space.structure import Dimension, Node, Parameters, Tree
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
 
 Config = dict[str, Any]
-By = Literal["option", "path"]
-Method = Literal["random", "sobol"]
 Rng = np.random.Generator | int | None
 
 FILLER = 0.5  # what the unit coordinates of inactive parameters hold
@@ -363,24 +362,18 @@ class Space:
         ``by="option"`` makes every option of a choice equally likely, ``by="path"`` every path.
         ``method="sobol"`` spreads the configurations by a scrambled Sobol sequence.
         """
-        if by not in ("option", "path") or method not in ("random", "sobol"):
-            raise ValueError(
-                f"by={by!r} must be 'option' or 'path'; "
-                f"method={method!r} must be 'random' or 'sobol'"
-            )
-        wanted = 1 if n is None else n
-        rng = np.random.default_rng(rng)
-        seed = int(rng.integers(2**32)) if method == "sobol" else 0
+        units = sampling.unit_stream(self.tree, np.random.default_rng(rng), by, method)
+        if n is None:
+            return self._feasible(units, 1)[0]
+        if n < 0:
+            raise ValueError(f"n={n!r} must not be negative")
+        return self._feasible(units, n)
+
+    def _feasible(self, units: sampling.UnitStream, n: int) -> list[Config]:
         found: list[Config] = []
-        drawn = rejected = 0
-        while len(found) < wanted:
-            count = max(wanted - len(found), min(2 * rejected, 1_000))
-            if method == "sobol":
-                units = self.sobol(seed, drawn, count)
-            else:
-                units = rng.random((count, len(self)))
-            drawn += count
-            for config in self._decode(self._weigh_paths(units) if by == "path" else units):
+        rejected = 0
+        while len(found) < n:
+            for config in self._decode(units(max(n - len(found), min(2 * rejected, 1_000)))):
                 violated = self.violation(config)
                 if violated is None:
                     found.append(config)
@@ -390,25 +383,7 @@ class Space:
                         f"{rejected} samples in a row violate a constraint (the last one "
                         f"{violated}): the feasible part is empty or too small to be found"
                     )
-        return found[0] if n is None else found[:wanted]
-
-    def sobol(self, seed: int, start: int, n: int) -> Array:
-        """Points ``start .. start + n - 1`` of the scrambled Sobol sequence that a seed names."""
-        from scipy.stats import qmc  # imported late: scipy.stats is slow to load
-
-        engine = qmc.Sobol(len(self), rng=np.random.default_rng(seed))
-        block = engine.random_base2(math.ceil(math.log2(start + n)))
-        return np.asarray(block[start : start + n])
-
-    def _weigh_paths(self, units: Array) -> Array:
-        """Uniform coordinates of branching choices moved so that paths become equally likely."""
-        units = units.copy()
-        for index, counts in self.tree.paths_per_option.items():
-            total = sum(counts)
-            edges = np.cumsum([count / total for count in counts])[:-1]
-            option = np.searchsorted(edges, units[:, index], side="right")
-            units[:, index] = (option + 0.5) / len(counts)
-        return units
+        return found[:n]
 
     # -- other forms -------------------------------------------------------------------------
 

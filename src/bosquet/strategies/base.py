@@ -20,6 +20,7 @@ from bosquet.data import History, Key, Trial, key_of
 from bosquet.errors import ConfigError, SpaceExhausted
 from bosquet.space import Config, Space
 from bosquet.space.parameter import Array
+from bosquet.space.sampling import sobol
 
 _FRESH_DRAWS = 1_000  # samples to find a new configuration, before a finite space is enumerated
 _ENUMERABLE = 100_000  # largest finite space that is enumerated
@@ -165,7 +166,7 @@ def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     Coordinates follow the scrambled Sobol sequence of the run's seed, at the trial's number.
     With very many paths, it is the options of each choice that are visited evenly.
     """
-    points = task.space.sobol(task.seed, task.index, n)
+    points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)
     taken = set(task.taken)
     proposals: list[Proposal] = []
