@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.designs import Random, Sobol
 
-STRATEGIES: dict[str, type[Strategy]] = {cls.name: cls for cls in (Auto, Random, Sobol)}
+STRATEGIES: dict[str, type[Strategy]] = {cls.name: cls for cls in (AddTree, Auto, Random, Sobol)}
 
-__all__ = ["STRATEGIES", "Auto", "Proposal", "Random", "Sobol", "Strategy", "Task", "get"]
+__all__ = ["STRATEGIES", "AddTree", "Auto", "Proposal", "Random", "Sobol", "Strategy", "Task", "get"]
 
 
 def get(strategy: str | Strategy) -> Strategy:

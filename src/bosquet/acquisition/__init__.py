@@ -1,0 +1,1 @@
+"""Acquisition functions: pure functions of a posterior's mean and variance."""

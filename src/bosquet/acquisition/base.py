@@ -1,0 +1,56 @@
+"""What a search asks of an acquisition function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.acquisition.ei import log_ei, log_ei_gradient
+
+Array = NDArray[np.float64]
+
+
+class Acquisition(Protocol):
+    """A function of the posterior at m points, to be maximised."""
+
+    def value(self, mean: Array, variance: Array) -> Array: ...
+
+    def with_gradient(
+        self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
+    ) -> tuple[Array, Array]:
+        """Values (m,) and gradients by the coordinates (m, d)."""
+
+
+@dataclass(frozen=True)
+class LogEI:
+    """The logarithm of the expected improvement below ``best``."""
+
+    best: float
+
+    def value(self, mean: Array, variance: Array) -> Array:
+        return log_ei(mean, variance, self.best)
+
+    def with_gradient(
+        self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
+    ) -> tuple[Array, Array]:
+        return log_ei_gradient(mean, variance, self.best, by_mean, by_variance)
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """GP-UCB for minimisation: sqrt(beta) * sd - mean."""
+
+    beta: float
+
+    def value(self, mean: Array, variance: Array) -> Array:
+        return np.asarray(np.sqrt(self.beta * variance) - mean)
+
+    def with_gradient(
+        self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
+    ) -> tuple[Array, Array]:
+        sd = np.sqrt(variance)
+        slope = (0.5 * np.sqrt(self.beta) / sd)[:, None]
+        return np.sqrt(self.beta) * sd - mean, slope * by_variance - by_mean

@@ -1,0 +1,63 @@
+"""Expected improvement below an incumbent, in log form, and probability of improvement.
+
+With z = (best - mean) / sd and h(z) = phi(z) + z Phi(z), EI = sd h(z).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcx, log_ndtr, ndtr
+
+Array = NDArray[np.float64]
+
+_LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
+_SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
+_FAR = -25.0  # below it, 1 + z * Phi/phi loses all digits to cancellation
+
+
+def log_h(z: Array) -> Array:
+    """log(phi(z) + z Phi(z)), accurate for every z.
+
+    For z > -1 the plain formula; then log phi + log(1 + z Phi/phi) with Phi/phi from the scaled
+    error function; below _FAR its asymptotic series, (1 - 3/z^2 + 15/z^4 - 105/z^6) / z^2.
+    """
+    z = np.asarray(z, dtype=float)
+    near = np.maximum(z, -1.0)
+    plain = np.log(np.exp(-0.5 * near**2 - _LOG_SQRT_2PI) + near * ndtr(near))
+    middle = np.clip(z, _FAR, -1.0)
+    ratio = _SQRT_HALF_PI * erfcx(-middle / np.sqrt(2.0))
+    scaled = -0.5 * middle**2 - _LOG_SQRT_2PI + np.log1p(middle * ratio)
+    far = np.minimum(z, _FAR)
+    w = far**-2.0
+    series = -0.5 * far**2 - _LOG_SQRT_2PI + np.log(w) + np.log1p(w * (-3 + w * (15 - 105 * w)))
+    return np.where(z > -1.0, plain, np.where(z > _FAR, scaled, series))
+
+
+def log_ei(mean: Array, variance: Array, best: float) -> Array:
+    """The logarithm of the expected improvement below ``best``."""
+    sd = np.sqrt(variance)
+    return log_h((best - mean) / sd) + np.log(sd)
+
+
+def log_ei_gradient(
+    mean: Array, variance: Array, best: float, by_mean: Array, by_variance: Array
+) -> tuple[Array, Array]:
+    """`log_ei` of m points and its gradient by their coordinates, (m, d)."""
+    sd = np.sqrt(variance)
+    z = (best - mean) / sd
+    value = log_h(z)
+    # d EI / d mean = -Phi(z), d EI / d sd = phi(z); both divided by h(z) in log form.
+    to_mean = -np.exp(log_ndtr(z) - value) / sd
+    to_sd = np.exp(-0.5 * z**2 - _LOG_SQRT_2PI - value) / sd
+    gradient = to_mean[:, None] * by_mean + (to_sd / (2.0 * sd))[:, None] * by_variance
+    return value + np.log(sd), gradient
+
+
+def ei(mean: Array, variance: Array, best: float) -> Array:
+    return np.exp(log_ei(mean, variance, best))
+
+
+def log_pi(mean: Array, variance: Array, best: float) -> Array:
+    """The logarithm of the probability of improvement."""
+    return np.asarray(log_ndtr((best - mean) / np.sqrt(variance)))

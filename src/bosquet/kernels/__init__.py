@@ -1,0 +1,1 @@
+"""Covariance functions on spaces: sums of components."""

@@ -1,0 +1,52 @@
+"""How the coordinates of a space enter a covariance: squared distances per feature.
+
+A *feature* is one way to compare two values of a dimension, with a length-scale of its own:
+
+- ``difference``: the squared difference of unit coordinates, for anything with an order;
+- ``overlap``: 0 when equal and 1 when not, for categories. Both are squared distances of an
+  embedding (a line; the corners of a simplex), so that any covariance of a Euclidean distance
+  stays positive definite on their sum.
+
+Ordered values that are few get both: a line smooths over a special value (0 = off), the overlap
+sees it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.space.parameter import Choice, Parameter
+from bosquet.space.structure import Dimension
+
+Array = NDArray[np.float64]
+
+_FEW = 32  # up to here an ordered discrete dimension also has an overlap
+
+
+@dataclass(frozen=True)
+class Feature:
+    dimension: int
+    kind: Literal["difference", "overlap"]
+
+    def distances(self, A: Array, B: Array) -> Array:
+        """Squared distances between the rows of two unit matrices: (len(A), len(B))."""
+        gap = A[:, self.dimension][:, None] - B[:, self.dimension][None, :]
+        return gap * gap if self.kind == "difference" else (gap != 0.0).astype(float)
+
+
+def features_of(dimension: Dimension) -> tuple[Feature, ...]:
+    """The features of one parameter."""
+    index, parameter = dimension.index, dimension.parameter
+    if isinstance(parameter, Choice) and not parameter.ordered:
+        return (Feature(index, "overlap"),)
+    if is_continuous(parameter) or parameter.n_values > _FEW:
+        return (Feature(index, "difference"),)
+    return (Feature(index, "difference"), Feature(index, "overlap"))
+
+
+def is_continuous(parameter: Parameter) -> bool:
+    return parameter.n_values == np.inf

@@ -1,0 +1,32 @@
+"""Covariances as functions of the squared scaled distance, with their derivative by it.
+
+r2 is the sum over features of (distance / length-scale)^2; a value at r2 = 0 is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Shape = Callable[[Array], tuple[Array, Array]]
+"""r2 -> (k, dk / d r2)"""
+
+
+def matern52(r2: Array) -> tuple[Array, Array]:
+    """(1 + s + s^2/3) exp(-s) with s = sqrt(5 r2): twice differentiable."""
+    s = np.sqrt(5.0 * r2)
+    decay = np.exp(-s)
+    slope = (1.0 + s) * decay
+    return slope + (s * s / 3.0) * decay, (-5.0 / 6.0) * slope
+
+
+def squared_exponential(r2: Array) -> tuple[Array, Array]:
+    """exp(-r2 / 2): infinitely smooth."""
+    k = np.exp(-0.5 * r2)
+    return k, -0.5 * k
+
+
+SHAPES: dict[str, Shape] = {"matern52": matern52, "se": squared_exponential}

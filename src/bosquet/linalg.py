@@ -1,0 +1,56 @@
+"""Cholesky factors that report what they needed, and log-space helpers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+
+Array = NDArray[np.float64]
+
+_FIRST_JITTER = 1e-12  # relative to the mean of the diagonal
+_LAST_JITTER = 1e-4
+
+
+def cholesky(K: Array) -> tuple[Array, float]:
+    """The lower factor of a symmetric matrix, and the jitter added to its diagonal (mostly 0).
+
+    Raises LinAlgError when even a large jitter does not help, or K is not finite.
+    """
+    factor, info = lapack.dpotrf(K, lower=1, clean=1)
+    if info == 0:
+        return factor, 0.0
+    relative = _FIRST_JITTER
+    level = float(np.mean(np.diag(K)))
+    while relative <= _LAST_JITTER and np.isfinite(level):
+        jitter = relative * level
+        factor, info = lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1, clean=1)
+        if info == 0:
+            return factor, jitter
+        relative *= 10
+    raise np.linalg.LinAlgError("the covariance matrix is not positive definite")
+
+
+def inverse_from_cholesky(L: Array) -> Array:
+    """The inverse of L L', full and symmetric."""
+    inverse, info = lapack.dpotri(L, lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the Cholesky factor is singular")
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+
+def grow_cholesky(L: Array, cross: Array, corner: Array) -> Array:
+    """The factor of [[K, cross], [cross', corner]] from the factor L of K.
+
+    n old and p new rows: ``cross`` is (n, p), ``corner`` (p, p).
+    """
+    n, p = cross.shape
+    below = solve_triangular(L, cross, lower=True, check_finite=False).T
+    grown = np.zeros((n + p, n + p))
+    grown[:n, :n] = L
+    grown[n:, :n] = below
+    rest = corner - below @ below.T
+    # A new row that almost repeats an old one leaves nothing but rounding, which may be negative.
+    np.fill_diagonal(rest, np.maximum(np.diag(rest), 1e-14 * np.diag(corner)))
+    grown[n:, n:] = cholesky(rest)[0]
+    return grown

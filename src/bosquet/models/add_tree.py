@@ -1,0 +1,160 @@
+"""The Add-Tree covariance (Ma & Blaschko, 2020): one component per node of the space.
+
+Definition 4 / Algorithm 1: k(x, x') = sum over the nodes v that both activate of k_v. Generalised:
+
+- *chain* components (Appendix E): at a node, one covariance over all variables that are certainly
+  there with it (its own, its ancestors', those of tuple keys that contain its option);
+- a *constant* per option of a branching choice, since options differ in level;
+- hierarchical priors: a common value per kind of hyper-parameter, and small deviations.
+
+The options of branching choices are not features: nodes say what they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.kernels.components import Component, Hyperparameters, Kind
+from bosquet.kernels.features import Feature, features_of
+from bosquet.space import Space
+from bosquet.space.structure import Node
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A normal prior on a logarithm."""
+
+    mean: float
+    sd: float
+
+
+# Variances are those of standardised targets, length-scales those of the unit interval.
+OWN = Prior(np.log(0.5), 1.0)
+CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
+CONSTANT = Prior(np.log(0.3), 1.0)
+LENGTH = Prior(np.log(0.7), 0.7)
+NOISE = Prior(np.log(1e-4), 3.0)
+VARIANCE_SD = 0.5  # of one component about its kind
+COMPONENT_LENGTH_SD = 0.3  # of the length-scales of one component about the common one
+FEATURE_LENGTH_SD = 0.7  # of one feature, wherever it appears
+_SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
+_NOISE_BOUNDS = (np.log(1e-9), 0.0)
+
+
+def add_tree(
+    space: Space, *, kind: Kind = "matern52", interactions: bool = True, constants: bool = True
+) -> tuple[list[Component], Hyperparameters]:
+    """Components and hierarchical priors for any space."""
+    builder = _Builder(kind)
+    for node in space.nodes:
+        own = own_features(space, node)
+        if own:
+            builder.add(f"own {node.index}", node, own, builder.own)
+    for node in space.nodes[1:] if interactions else ():
+        implied = chain_features(space, node)
+        if len(implied) > len(own_features(space, node)):
+            builder.add(f"chain {node.index}", node, implied, builder.chain)
+    for node in space.nodes[1:] if constants else ():
+        if len(node.options) == 1:
+            builder.add(f"constant {node.index}", node, (), builder.constant)
+    return builder.components, builder.hyperparameters()
+
+
+def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
+    """Algorithm 1 as published: squared exponential, no ties, maximum likelihood."""
+    components = []
+    slots = 0
+    for node in space.nodes:
+        own = own_features(space, node)
+        if own:
+            lengths = tuple(range(slots + 1, slots + 1 + len(own)))
+            components.append(Component(f"own {node.index}", node.index, "se", own, slots, lengths))
+            slots += 1 + len(own)
+    size = slots + 1
+    lower, upper = np.full(size, np.log(0.02)), np.full(size, np.log(20.0))
+    for component in components:
+        lower[component.variance], upper[component.variance] = np.log(1e-3), np.log(1e3)
+    lower[-1], upper[-1] = _NOISE_BOUNDS
+    start = np.zeros(size)
+    start[[slot for c in components for slot in c.lengths]] = np.log(0.5)
+    start[-1] = np.log(1e-4)
+    flat = np.full(size, np.inf)
+    return components, Hyperparameters(np.zeros(size), np.eye(size), start, flat, lower, upper)
+
+
+def own_features(space: Space, node: Node) -> tuple[Feature, ...]:
+    """The features of a node's own variables, branching choices left out."""
+    return tuple(
+        feature
+        for index in node.dimensions
+        if index not in space.tree.children
+        for feature in features_of(space.dimensions[index])
+    )
+
+
+def chain_features(space: Space, node: Node) -> tuple[Feature, ...]:
+    """The features of all variables that are active whenever the node is."""
+    nodes = [space.nodes[0]]
+    for link in space.tree.conditions(node.index):
+        beside = space.tree.children[link.choice]
+        nodes += [other for other in beside if set(link.options) <= set(other.options)]
+    return tuple(feature for one in nodes for feature in own_features(space, one))
+
+
+class _Builder:
+    """Collects components, and the rows of the map from theta to eta."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self.components: list[Component] = []
+        self._offsets: list[float] = []  # of eta
+        self._entries: list[list[int]] = []  # of eta: the thetas that are added
+        self._priors: list[Prior] = []  # of theta
+        self._of_feature: dict[Feature, int] = {}
+        self.own = self._theta(OWN)
+        self.chain = self._theta(CHAIN)
+        self.constant = self._theta(CONSTANT)
+        self._length = self._theta(LENGTH)
+
+    def _theta(self, prior: Prior) -> int:
+        self._priors.append(prior)
+        return len(self._priors) - 1
+
+    def _eta(self, thetas: Sequence[int], offset: float = 0.0) -> int:
+        self._entries.append(list(thetas))
+        self._offsets.append(offset)
+        return len(self._entries) - 1
+
+    def add(self, name: str, node: Node, features: tuple[Feature, ...], common: int) -> None:
+        variance = self._eta([common, self._theta(Prior(0.0, VARIANCE_SD))])
+        lengths = []
+        own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD)) if features else -1
+        ordered = {f.dimension for f in features if f.kind == "difference"}
+        for feature in features:
+            if feature not in self._of_feature:
+                self._of_feature[feature] = self._theta(Prior(0.0, FEATURE_LENGTH_SD))
+            special = feature.kind == "overlap" and feature.dimension in ordered
+            offset = 0.5 * np.log(len(features)) + _SPECIAL_VALUES * special
+            thetas = [self._length, own_deviation, self._of_feature[feature]]
+            lengths.append(self._eta(thetas, offset))
+        kind: Kind = self._kind if features else "constant"
+        self.components.append(
+            Component(name, node.index, kind, features, variance, tuple(lengths))
+        )
+
+    def hyperparameters(self) -> Hyperparameters:
+        self._eta([self._theta(NOISE)])
+        matrix = np.zeros((len(self._entries), len(self._priors)))
+        for row, thetas in enumerate(self._entries):
+            matrix[row, thetas] = 1.0
+        mean = np.array([prior.mean for prior in self._priors])
+        sd = np.array([prior.sd for prior in self._priors])
+        lower, upper = mean - 5 * sd, mean + 5 * sd
+        lower[-1], upper[-1] = _NOISE_BOUNDS
+        return Hyperparameters(np.array(self._offsets), matrix, mean, sd, lower, upper)

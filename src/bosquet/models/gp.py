@@ -1,0 +1,365 @@
+"""The additive Gaussian-process engine: exact inference for sums of components.
+
+Glossary (n observed rows, p pending ones, m queries, d coordinates, E log-parameters)
+    X        (n, d)  unit rows; Z (n, nodes) which nodes each row activates
+    y        (n,)    standardised targets; noise (n,) known variances, NaN where it is learned
+    K        covariance of a block of rows; L its Cholesky factor; alpha = K^-1 y
+    block    rows connected through components (Add-Tree, App. B): other blocks cannot matter
+
+Rows are sorted so that on a tree the rows of every node are contiguous: sums over a node's rows are
+then sums over a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+from scipy.optimize import minimize
+
+from bosquet.kernels.components import Component, Hyperparameters, rows_of
+from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky
+
+Array = NDArray[np.float64]
+Rows = slice | NDArray[np.int64]
+
+NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
+_LOG_2PI = float(np.log(2.0 * np.pi))
+_FAILED = 1e25  # what the optimizer sees where K has no factor
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component on the rows of a block where it is active."""
+
+    component: Component
+    rows: Rows
+    prepared: Array
+    """(features, k * k) for the k rows."""
+
+
+class Block:
+    """Rows that are connected through components, and independent of all others."""
+
+    def __init__(
+        self, components: Sequence[Component], X: Array, Z: NDArray[np.bool_], y: Array, noise: Array
+    ) -> None:
+        self.X, self.y, self.noise = X, y, noise
+        self.parts = []
+        for component in components:
+            if Z[:, component.node].any():
+                rows = rows_of(Z[:, component.node])
+                self.parts.append(Part(component, rows, component.prepare(X[rows])))
+
+    def covariance(self, eta: Array) -> tuple[Array, list[tuple[Array, Array]]]:
+        """K with noise, and every part's (k / v, slope) for the gradient."""
+        n = len(self.y)
+        K = np.zeros((n, n))
+        units = []
+        for part in self.parts:
+            unit, slope = part.component.gram(part.prepared, eta)
+            units.append((unit, slope))
+            k = round(len(unit) ** 0.5)
+            where = part.rows if isinstance(part.rows, slice) else np.ix_(part.rows, part.rows)
+            at = (where, where) if isinstance(where, slice) else where
+            K[at] += np.exp(eta[part.component.variance]) * unit.reshape(k, k)
+        K.flat[:: n + 1] += self.noise_variance(eta)
+        return K, units
+
+    def noise_variance(self, eta: Array) -> Array:
+        learned = np.exp(eta[-1])
+        return np.where(np.isnan(self.noise), learned, self.noise) + NOISE_FLOOR
+
+    def log_likelihood(self, eta: Array) -> tuple[float, Array]:
+        """log N(y; 0, K) and its gradient by eta."""
+        n = len(self.y)
+        K, units = self.covariance(eta)
+        L, _ = cholesky(K)
+        alpha = solve(L, self.y)
+        value = -0.5 * float(self.y @ alpha) - float(np.log(np.diag(L)).sum()) - 0.5 * n * _LOG_2PI
+        W = np.outer(0.5 * alpha, alpha)
+        W -= 0.5 * inverse_from_cholesky(L)  # d value / d K
+        gradient = np.zeros(len(eta))
+        for part, (unit, slope) in zip(self.parts, units, strict=True):
+            rows = part.rows
+            w = W[rows, rows] if isinstance(rows, slice) else W[np.ix_(rows, rows)]
+            part.component.pull_back(w.ravel(), unit, slope, part.prepared, eta, gradient)
+        gradient[-1] = np.exp(eta[-1]) * float(np.diag(W)[np.isnan(self.noise)].sum())
+        return value, gradient
+
+
+def solve(L: Array, right: Array) -> Array:
+    """(L L')^-1 right."""
+    solution, _ = lapack.dpotrs(L, right, lower=1)
+    return np.asarray(solution)
+
+
+class AdditiveGP:
+    """A GP whose covariance is a sum of components, on given rows.
+
+    The mean is zero: targets are to be standardised. ``theta`` is not kept: it is an argument.
+    """
+
+    def __init__(
+        self,
+        components: Sequence[Component],
+        hyper: Hyperparameters,
+        X: Array,
+        Z: NDArray[np.bool_],
+        y: Array,
+        noise: Array | None = None,
+    ) -> None:
+        self.components = tuple(components)
+        self.hyper = hyper
+        noise = np.full(len(y), np.nan) if noise is None else noise
+        self.order = np.lexsort((~Z)[:, ::-1].T)  # by activity, in the order of the nodes
+        self._groups = list(_connected(Z[self.order], {c.node for c in self.components}))
+        self.blocks = [
+            Block(self.components, X[rows], Z[rows], y[rows], noise[rows])
+            for rows in (self.order[group] for group in self._groups)
+        ]
+
+    # -- fitting -----------------------------------------------------------------------------
+
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """The log marginal likelihood and its gradient by theta."""
+        eta = self.hyper.eta(theta)
+        value, gradient = 0.0, np.zeros(len(eta))
+        for block in self.blocks:
+            one, by_eta = block.log_likelihood(eta)
+            value += one
+            gradient += by_eta
+        return value, self.hyper.matrix.T @ gradient
+
+    def log_posterior(self, theta: Array) -> tuple[float, Array]:
+        """The log likelihood plus the log prior, and the gradient."""
+        likelihood, gradient = self.log_likelihood(theta)
+        prior, by_theta = self.hyper.log_prior(theta)
+        return likelihood + prior, gradient + by_theta
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        """The best theta by L-BFGS-B from the given starts, and its log posterior."""
+
+        def negative(theta: Array) -> tuple[float, Array]:
+            try:
+                value, gradient = self.log_posterior(theta)
+            except np.linalg.LinAlgError:
+                return _FAILED, np.zeros(len(theta))
+            if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+                return _FAILED, np.zeros(len(theta))
+            return -value, -gradient
+
+        best, lowest = self.hyper.clip(np.asarray(starts[0])), np.inf
+        bounds = list(zip(self.hyper.lower, self.hyper.upper, strict=True))
+        for start in starts:
+            found = minimize(
+                negative,
+                self.hyper.clip(np.asarray(start)),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-4, "maxcor": 20},
+            )
+            if found.fun < lowest:
+                best, lowest = np.asarray(found.x), float(found.fun)
+        return best, -lowest
+
+    # -- conditioning ------------------------------------------------------------------------
+
+    def posterior(self, theta: Array) -> Posterior:
+        return Posterior(self.components, self.hyper.eta(theta), self.blocks)
+
+    def leave_one_out(self, theta: Array) -> Array:
+        """log p(y_i | all other y), in the order of the rows given (closed form)."""
+        eta = self.hyper.eta(theta)
+        densities = np.empty(len(self.order))
+        for group, block in zip(self._groups, self.blocks, strict=True):
+            L, _ = cholesky(block.covariance(eta)[0])
+            precision = np.diag(inverse_from_cholesky(L))
+            residual = solve(L, block.y) / precision
+            z2 = residual**2 * precision
+            densities[self.order[group]] = 0.5 * (np.log(precision) - _LOG_2PI - z2)
+        return densities
+
+
+class Posterior:
+    """What the model believes about f (without noise), as a sum and by component."""
+
+    def __init__(self, components: Sequence[Component], eta: Array, blocks: Sequence[Block]) -> None:
+        self.components = tuple(components)
+        self.eta = eta
+        self.jitter = 0.0
+        self._conditioned = []
+        for block in blocks:
+            L, jitter = cholesky(block.covariance(eta)[0])
+            self.jitter = max(self.jitter, jitter)
+            self._conditioned.append(_Conditioned(block, L, solve(L, block.y)))
+
+    def with_pending(self, X: Array, Z: NDArray[np.bool_]) -> Posterior:
+        """The same mean with less variance: conditioned on believing the mean at new rows.
+
+        Their weights alpha are exactly zero, so only the factors grow. Rows that connect two
+        blocks merge them.
+        """
+        merged = Posterior.__new__(Posterior)
+        merged.components, merged.eta, merged.jitter = self.components, self.eta, self.jitter
+        merged._conditioned = list(self._conditioned)
+        for x, z in zip(X, Z, strict=True):
+            mine = [c for c in self.components if z[c.node]]
+            nodes = {c.node for c in mine}
+            near = [c for c in merged._conditioned if c.nodes & nodes]
+            rest = [c for c in merged._conditioned if not c.nodes & nodes]
+            merged._conditioned = [*rest, _join(near, mine, x, self.eta)]
+        return merged
+
+    def mean_and_variance(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
+        """Of rows that all lie on one path (the indices of their active nodes)."""
+        mine = self._active(path)
+        mean = np.zeros(len(X))
+        variance = sum((c.diagonal(X, self.eta) for c in mine), np.zeros(len(X)))
+        for block in self._conditioned:
+            cross = block.cross(X, mine, self.eta)
+            if cross is not None:
+                mean += cross @ block.alpha
+                V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
+                variance -= np.einsum("ij,ij->j", V, V)
+        return mean, np.maximum(variance, NOISE_FLOOR)
+
+    def with_gradients(
+        self, X: Array, path: Sequence[int]
+    ) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance, and their derivatives by the ordered coordinates: (m, d)."""
+        mine = self._active(path)
+        mean = np.zeros(len(X))
+        variance = sum((c.diagonal(X, self.eta) for c in mine), np.zeros(len(X)))
+        by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
+        for c in mine:
+            if c.kind == "linear":
+                weights = np.exp(self.eta[c.variance] - 2.0 * self.eta[list(c.lengths)])
+                for f, w in zip(c.features, weights, strict=True):
+                    by_variance[:, f.dimension] += 2.0 * w * (X[:, f.dimension] - 0.5)
+        for block in self._conditioned:
+            found = block.cross_with_slopes(X, mine, self.eta)
+            if found is None:
+                continue
+            cross, slopes = found
+            mean += cross @ block.alpha
+            V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
+            variance -= np.einsum("ij,ij->j", V, V)
+            gain = solve_triangular(block.L, V, lower=True, trans=1, check_finite=False).T
+            for rows, by_dimension in slopes:
+                for dimension, slope in by_dimension.items():
+                    by_mean[:, dimension] += slope @ block.alpha[rows]
+                    by_variance[:, dimension] -= 2.0 * np.einsum("ij,ij->i", slope, gain[:, rows])
+        return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
+
+    def component(self, component: Component, X: Array) -> tuple[Array, Array]:
+        """Posterior mean and variance of one component where it is active."""
+        mean = np.zeros(len(X))
+        variance = component.diagonal(X, self.eta)
+        for block in self._conditioned:
+            cross = block.cross(X, [component], self.eta)
+            if cross is not None:
+                mean += cross @ block.alpha
+                V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
+                variance -= np.einsum("ij,ij->j", V, V)
+        return mean, np.maximum(variance, 0.0)
+
+    def _active(self, path: Sequence[int]) -> list[Component]:
+        nodes = set(path)
+        return [component for component in self.components if component.node in nodes]
+
+
+class _Conditioned:
+    """A block with its factor; rows and weights of what it was conditioned on."""
+
+    def __init__(self, block: Block | None, L: Array, alpha: Array) -> None:
+        self.L, self.alpha = L, alpha
+        if block is not None:
+            self.X = block.X
+            self.rows = {part.component.name: part.rows for part in block.parts}
+            self.nodes = {part.component.node for part in block.parts}
+
+    @cached_property
+    def n(self) -> int:
+        return len(self.alpha)
+
+    def cross(self, X: Array, components: Sequence[Component], eta: Array) -> Array | None:
+        """Covariance between queries and the rows of this block; None when there is none."""
+        found = None
+        for component in components:
+            rows = self.rows.get(component.name)
+            if rows is not None:
+                found = np.zeros((len(X), self.n)) if found is None else found
+                found[:, rows] += component.cross(X, self.X[rows], eta)
+        return found
+
+    def cross_with_slopes(
+        self, X: Array, components: Sequence[Component], eta: Array
+    ) -> tuple[Array, list[tuple[Rows, dict[int, Array]]]] | None:
+        cross, slopes = np.zeros((len(X), self.n)), []
+        for component in components:
+            rows = self.rows.get(component.name)
+            if rows is not None:
+                values, by_dimension = component.cross_with_slope(X, self.X[rows], eta)
+                cross[:, rows] += values
+                slopes.append((rows, by_dimension))
+        return (cross, slopes) if slopes else None
+
+
+def _join(
+    near: Sequence[_Conditioned], components: Sequence[Component], x: Array, eta: Array
+) -> _Conditioned:
+    """Blocks and one believed row that touches them all, as one block."""
+    sizes = [block.n for block in near]
+    n = sum(sizes)
+    L = np.zeros((n, n))
+    cross = np.zeros((n, 1))
+    joined = _Conditioned(None, L, np.zeros(n + 1))
+    joined.X = np.vstack([*(block.X for block in near), x[None]])
+    joined.nodes = set().union(*(block.nodes for block in near), {c.node for c in components})
+    rows: dict[str, list[NDArray[np.int64]]] = {}
+    start = 0
+    for block, size in zip(near, sizes, strict=True):
+        inside = slice(start, start + size)
+        L[inside, inside] = block.L
+        joined.alpha[inside] = block.alpha
+        found = block.cross(x[None], components, eta)
+        cross[inside, 0] = 0.0 if found is None else found[0]
+        for key, old in block.rows.items():
+            rows.setdefault(key, []).append(np.arange(size)[old] + start)
+        start += size
+    for component in components:
+        rows.setdefault(component.name, []).append(np.array([n]))
+    joined.rows = {key: np.concatenate(parts) for key, parts in rows.items()}
+    noise = float(np.exp(eta[-1])) + NOISE_FLOOR
+    corner = sum(float(c.diagonal(x[None], eta)[0]) for c in components) + noise
+    joined.L = grow_cholesky(L, cross, np.array([[corner]]))
+    return joined
+
+
+def _connected(Z: NDArray[np.bool_], nodes: set[int]) -> Iterator[NDArray[np.int64]]:
+    """Groups of rows that are connected through the given nodes; ascending within a group."""
+    listed = sorted(nodes)
+    group = {node: node for node in listed}
+
+    def leader(node: int) -> int:
+        while group[node] != node:
+            node = group[node]
+        return node
+
+    patterns, pattern_of_row = np.unique(Z[:, listed], axis=0, return_inverse=True)
+    leaders = []
+    for pattern in patterns:
+        members = [leader(listed[i]) for i in np.flatnonzero(pattern)]
+        for member in members[1:]:
+            group[leader(member)] = leader(members[0])
+        leaders.append(members[0] if members else None)
+    final = [None if first is None else leader(first) for first in leaders]
+    of_row = [final[i] for i in np.ravel(pattern_of_row)]
+    for which in dict.fromkeys(of_row):
+        yield np.array([i for i, one in enumerate(of_row) if one == which], dtype=np.int64)

@@ -1,0 +1,55 @@
+"""Targets as a model wants them: zero mean, unit variance, perhaps less skewed.
+
+The Yeo-Johnson family (Yeo & Johnson, 2000) is applied to standardised targets; lambda = 1 is the
+identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def yeo_johnson(y: Array, lam: float) -> tuple[Array, Array]:
+    """The transformed values and log dt/dy."""
+    magnitude = np.log1p(np.abs(y))
+    power = np.where(y >= 0, lam, 2.0 - lam)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        transformed = np.where(power == 0.0, magnitude, np.expm1(power * magnitude) / power)
+    return np.sign(y) * transformed, (power - 1.0) * magnitude
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Standardised, transformed and standardised again."""
+
+    z: Array
+    noise: Array
+    """Variances of z by the delta method; NaN where unknown."""
+    lam: float
+    log_jacobian: float
+    """log |dz / dy|, summed; what a likelihood of z needs to be one of y."""
+
+
+def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
+    """The targets a model is fitted to."""
+    centre, spread = _moments(y)
+    s = (y - centre) / spread
+    t, log_slope = yeo_johnson(s, lam)
+    middle, width = _moments(t)
+    slope = np.exp(log_slope) / (spread * width)
+    return Targets((t - middle) / width, noise * slope**2, lam, float(np.sum(np.log(slope))))
+
+
+def _moments(y: Array) -> tuple[float, float]:
+    """Mean and standard deviation; 1 for values that do not differ, and safe for huge ones."""
+    size = float(np.max(np.abs(y)))
+    if size == 0.0:
+        return 0.0, 1.0
+    scaled = y / size
+    sd = float(np.std(scaled))
+    return float(np.mean(scaled)) * size, (sd if sd > 1e-12 else 1.0) * size

@@ -1,0 +1,1 @@
+"""Maximising acquisition functions over structured spaces."""

@@ -1,0 +1,181 @@
+"""Maximising an acquisition function path by path (Add-Tree, Appendix D).
+
+On each path: random rows and perturbed good ones, scored at once; the best are polished by
+L-BFGS-B in the continuous coordinates and by single exchanges in the discrete ones. Discrete
+coordinates are always snapped before they are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from bosquet.acquisition.base import Acquisition
+from bosquet.kernels.features import is_continuous
+from bosquet.models.gp import Posterior
+from bosquet.space import Space
+
+Array = NDArray[np.float64]
+Path = tuple[int, ...]
+
+_STEPS = (0.2, 0.05, 0.01, 0.002)  # standard deviations of perturbations, in unit coordinates
+_EXCHANGED = 12  # values of one discrete coordinate that a round of exchanges looks at
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search."""
+
+    candidates: int = 2048
+    """Rows scored in all, half random, half perturbed; shared among the paths."""
+    least_per_path: int = 96
+    polished_paths: int = 8
+    polished: int = 4
+    """Rows polished on each of these paths."""
+    rounds: int = 3
+    """Rounds of exchanges in discrete coordinates."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows of one path and their acquisition values, best first."""
+
+    path: Path
+    X: Array
+    values: Array
+
+
+class PathSearch:
+    """The search on one space with one posterior and acquisition function."""
+
+    def __init__(
+        self,
+        space: Space,
+        posterior: Posterior,
+        acquisition: Acquisition,
+        effort: Effort | None = None,
+    ) -> None:
+        self._space = space
+        self._posterior = posterior
+        self._acquisition = acquisition
+        self._effort = Effort() if effort is None else effort
+
+    def maximise(
+        self, paths: Sequence[Path], good: Array, rng: np.random.Generator
+    ) -> list[Scored]:
+        """The rows found on every path, paths in the order of their best row.
+
+        ``good`` are unit rows worth perturbing, on whatever path.
+        """
+        share = max(self._effort.least_per_path, self._effort.candidates // len(paths))
+        found = [self.score(path, self.candidates(path, good, share, rng)) for path in paths]
+        found.sort(key=lambda scored: -scored.values[0])
+        polished = [self._polish(scored, rng) for scored in found[: self._effort.polished_paths]]
+        found = polished + found[self._effort.polished_paths :]
+        return sorted(found, key=lambda scored: -scored.values[0])
+
+    def score(self, path: Path, X: Array) -> Scored:
+        values = self._acquisition.value(*self._posterior.mean_and_variance(X, path))
+        order = np.argsort(-values, kind="stable")
+        return Scored(path, X[order], values[order])
+
+    # -- candidates --------------------------------------------------------------------------
+
+    def candidates(self, path: Path, good: Array, n: int, rng: np.random.Generator) -> Array:
+        X = rng.random((n, len(self._space)))
+        if len(good):
+            local = slice(0, n // 2)
+            base = good[rng.integers(len(good), size=n // 2)]
+            step = rng.choice(_STEPS, size=(n // 2, 1))
+            moved = np.clip(base + step * rng.standard_normal(base.shape), 0.0, 1.0)
+            few = rng.random(base.shape) < np.maximum(2.0 / len(self._space), 0.3)
+            some = rng.random((n // 2, 1)) < 0.5  # half of them move in a few coordinates only
+            X[local] = np.where(few | some, moved, base)
+        return self._on_path(path, X)
+
+    def _on_path(self, path: Path, X: Array) -> Array:
+        for index in path:
+            node = self._space.nodes[index]
+            if len(node.options) == 1:
+                n_options = self._space.tree.choice(node.choice).n_values
+                X[:, node.choice] = (node.options[0] + 0.5) / n_options
+        return self._space.snap(X)
+
+    # -- polishing ---------------------------------------------------------------------------
+
+    def _free(self, path: Path) -> tuple[list[int], list[int]]:
+        """The continuous and the discrete coordinates that a path leaves open."""
+        continuous, discrete = [], []
+        for d in self._space.dimensions:
+            if d.node in path and d.index not in self._space.tree.children:
+                (continuous if is_continuous(d.parameter) else discrete).append(d.index)
+        return continuous, discrete
+
+    def _polish(self, scored: Scored, rng: np.random.Generator) -> Scored:
+        continuous, discrete = self._free(scored.path)
+        X = scored.X[: self._effort.polished]
+        if continuous:
+            X = self._climb(scored.path, X, continuous)
+        if discrete:
+            X = self._exchange(scored.path, X, discrete, rng)
+            if continuous:
+                X = self._climb(scored.path, X, continuous)
+        # Unpolished ones stay as spares, for when the best are taken or infeasible.
+        return self.score(scored.path, np.vstack([X, scored.X]))
+
+    def _climb(self, path: Path, X: Array, continuous: list[int]) -> Array:
+        """L-BFGS-B from all rows at once: their sum is maximised by maximising each."""
+        start = X[:, continuous]
+
+        def negative(flat: Array) -> tuple[float, Array]:
+            moved = X.copy()
+            moved[:, continuous] = flat.reshape(start.shape)
+            values, gradients = self._acquisition.with_gradient(
+                *self._posterior.with_gradients(moved, path)
+            )
+            return -float(values.sum()), -gradients[:, continuous].ravel()
+
+        found = minimize(
+            negative,
+            start.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1.0)] * start.size,
+            options={"maxiter": 60, "ftol": 1e-10},
+        )
+        climbed = X.copy()
+        climbed[:, continuous] = found.x.reshape(start.shape)
+        return climbed
+
+    def _exchange(
+        self, path: Path, X: Array, discrete: list[int], rng: np.random.Generator
+    ) -> Array:
+        """Each row moves to its best neighbour in one discrete coordinate, for some rounds."""
+        best = X.copy()
+        for row in range(len(best)):
+            current = self.score(path, best[row : row + 1]).values[0]
+            for _ in range(self._effort.rounds):
+                scored = self.score(path, self._neighbours(best[row], discrete, rng))
+                if scored.values[0] <= current:
+                    break
+                best[row], current = scored.X[0], scored.values[0]
+        return best
+
+    def _neighbours(self, x: Array, discrete: list[int], rng: np.random.Generator) -> Array:
+        rows = []
+        for index in discrete:
+            parameter = self._space.dimensions[index].parameter
+            n = int(parameter.n_values)
+            if n <= _EXCHANGED:
+                units = (np.arange(n) + 0.5) / n
+            else:  # near ones at two distances, and some anywhere
+                near = x[index] + np.array([-3.0, -1.0, 1.0, 3.0]) / n
+                units = np.concatenate([near, rng.random(_EXCHANGED - 4)])
+            moved = np.repeat(x[None], len(units), axis=0)
+            moved[:, index] = np.clip(units, 0.0, 1.0)
+            rows.append(moved)
+        return self._space.snap(np.vstack(rows))
