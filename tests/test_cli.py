@@ -1,6 +1,8 @@
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -20,11 +22,62 @@ def test_help_and_version(capsys):
 def test_bad_arguments_end_with_2_and_a_message(capsys, tmp_path):
     assert main(["bench", "--methods", "magic", "--out", str(tmp_path / "x.jsonl")]) == 2
     assert "method='magic' must be one of" in capsys.readouterr().err
-    assert main(["demo", "--dataset", "iris"]) == 2
-    assert "dataset='iris' must be one of" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as ended:
-        main(["demo", "--trials", "0"])
-    assert ended.value.code == 2
+    assert main(["bench", "--problems", "magic", "--out", str(tmp_path / "x.jsonl")]) == 2
+    assert "problem='magic' must be one of shifted, trees," in capsys.readouterr().err
+    for bad, message in (
+        (["--trials", "0"], "'0' must be a positive integer"),
+        (["--seed", "x"], "'x' must be a non-negative integer"),
+        (["--dataset", "iris"], "invalid choice: 'iris'"),
+        (["--strategy", "magic"], "invalid choice: 'magic'"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["demo", *bad])
+        assert ended.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_exit_codes(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(
+        "bosquet.benchmarks.real._cross_validated_loss",
+        lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
+    )
+    assert main(["demo", "--dataset", "wine", "--trials", "2"]) == 130
+
+    def failing(jobs, path, workers, ended):
+        yield jobs[0], RuntimeError("no luck")
+
+    monkeypatch.setattr("bosquet.benchmarks.bench.run_all", failing)
+    assert main(["bench", "--problems", "small", "--out", str(tmp_path / "x.jsonl")]) == 1
+    assert "RuntimeError: no luck" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_bench_ends_with_its_workers_and_goes_on(tmp_path, stop):
+    out = tmp_path / "runs.jsonl"
+    command = [sys.executable, "-m", "bosquet.cli", "bench", "--problems", "large-shared"]
+    command += ["--methods", "sobol", "--seeds", "60", "--trials", "150", "--out", str(out)]
+    bench = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (out.exists() and out.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    bench.send_signal(stop)
+    bench.wait(20)
+    time.sleep(1.0)
+    assert not _alive_in_group(bench.pid)
+    before = len(out.read_text().splitlines())
+    assert 1 <= before < 60
+    command[command.index("60")] = str(before + 1)
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert len(out.read_text().splitlines()) == before + 1
+
+
+def _alive_in_group(group):
+    """Processes of a group that run; those only waiting to be reaped do not count."""
+    listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    return [stat for pgid, stat in rows if int(pgid) == group and not stat.startswith("Z")]
 
 
 def test_the_demo_shows_the_best_of_each_branch(capsys):
@@ -38,7 +91,14 @@ def test_the_demo_shows_the_best_of_each_branch(capsys):
 def test_bench_runs_shows_and_resumes(capsys, tmp_path):
     files = {name: tmp_path / name for name in ("runs.jsonl", "table.md", "plot.png")}
     command = ["bench", "--problems", "small,branin", "--methods", "random,sobol", "--seeds", "2"]
-    command += ["--trials", "6", "--out", str(files["runs.jsonl"])]
+    command += [
+        "--trials",
+        "6",
+        "--out",
+        str(files["runs.jsonl"]),
+        "--methods",
+        "random,sobol,sobol",
+    ]
     command += ["--markdown", str(files["table.md"]), "--plot", str(files["plot.png"])]
     assert main(command) == 0
     shown = capsys.readouterr()

@@ -111,6 +111,38 @@ def test_json_lines_that_do_not_fit(space, trials, tmp_path):
         History.from_jsonl(path)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"number": "0"}, "number='0'"),
+        ({"state": "COMPLETE"}, "state='COMPLETE'"),
+        ({"state": "complete", "value": None}, "the value must be a number"),
+        ({"state": "complete", "value": math.nan}, "must be finite"),
+        ({"state": "complete", "value": 1.0, "noise_variance": -1}, "noise_variance"),
+    ],
+)
+def test_a_trial_checks_itself(fields, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Trial(**({"number": 0, "config": {"x": 1}} | fields))
+
+
+def test_parameters_named_like_columns_do_not_hide_them():
+    space = bq.Space({"value": bq.Float(0, 1), "state": bq.Choice(["on", "off"])})
+    trial = Trial(0, {"value": 0.5, "state": "on"}).completed(bq.Evaluation(7.0))
+    frame = History(space, [trial]).to_dataframe()
+    assert frame["value"].tolist() == [7.0]
+    assert frame["config.value"].tolist() == [0.5]
+    assert frame["config.state"].tolist() == ["on"]
+
+
+def test_units_grow_with_the_history(space, trials):
+    history = History(space)
+    for trial in trials:
+        assert len(history.units) == len(history)
+        history = history.with_trial(trial)
+    np.testing.assert_array_equal(history.units, History(space, trials).units)
+
+
 def test_dataframe(space, trials):
     frame = History(space, trials).to_dataframe()
     assert list(frame.columns) == [

@@ -19,7 +19,7 @@ def test_examples_of_the_page(page):
     for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             with contextlib.redirect_stdout(io.StringIO()) as out:
-                exec(compile(code, page.name, "exec"), namespace)
+                exec(compile(code, "example.py", "exec"), namespace)
             printed = out.getvalue()
         elif kind == "text output":
             assert printed == code

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bosquet import __version__
+from bosquet.benchmarks.real import DATASETS
+from bosquet.strategies import STRATEGIES
+
 _BENCH_EXAMPLES = """\
 examples:
   bosquet bench --problems small-shared --methods random,sobol
@@ -33,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from bosquet import __version__
-
     parser = argparse.ArgumentParser(
         prog="bosquet",
         description="Bayesian optimization that uses the structure of a search space.",
@@ -55,12 +57,13 @@ def _add_demo(commands: Any) -> None:
     )
     demo.add_argument(
         "--dataset",
+        choices=DATASETS,
         default="breast_cancer",
-        help="breast_cancer, digits, wine or diabetes (default: %(default)s)",
+        help="default: %(default)s",
     )
     _add_run_options(demo, trials=40)
-    demo.add_argument("--strategy", default="auto", help="default: %(default)s")
-    demo.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    demo.add_argument("--strategy", choices=STRATEGIES, default="auto", help="default: %(default)s")
+    demo.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
     demo.set_defaults(command=_demo)
 
 
@@ -101,10 +104,15 @@ def _add_run_options(parser: argparse.ArgumentParser, trials: int) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} must be at least 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a positive integer")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} must be a non-negative integer")
+    return int(text)
 
 
 def _demo(options: argparse.Namespace) -> int:

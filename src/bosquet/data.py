@@ -80,7 +80,18 @@ class Trial:
     info: dict[str, Any] = field(default_factory=dict)
     """What the strategy says about its choice: JSON-able."""
 
-    @property
+    def __post_init__(self) -> None:
+        if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 0:
+            raise ValueError(f"number={self.number!r} must be a non-negative integer")
+        if self.state not in ("pending", "complete", "failed"):
+            raise ValueError(f"state={self.state!r} must be 'pending', 'complete' or 'failed'")
+        if self.state == "complete":
+            value = as_number(self.value)
+            if not math.isfinite(value):
+                raise ValueError(f"value={value} of a complete trial must be finite")
+            Evaluation(value, self.noise_variance)
+
+    @cached_property
     def key(self) -> Key:
         return key_of(self.config)
 
@@ -134,7 +145,10 @@ class History:
             raise ValueError(f"trial numbers are not unique: {numbers}")
 
     def with_trial(self, trial: Trial) -> History:
-        return History(self.space, (*self.trials, trial), self.direction)
+        longer = History(self.space, (*self.trials, trial), self.direction)
+        if longer.trials[-1] is trial and "units" in self.__dict__:  # saves encoding all again
+            longer.__dict__["units"] = np.vstack([self.units, self.space.to_unit(trial.config)])
+        return longer
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -160,6 +174,11 @@ class History:
     @cached_property
     def failed(self) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.state == "failed")
+
+    @cached_property
+    def units(self) -> NDArray[np.float64]:
+        """The unit vectors of all trials: (trials, dimensions)."""
+        return self.space.to_unit([trial.config for trial in self.trials])
 
     def loss(self, trial: Trial) -> float:
         """The value of a complete trial with the sign that is minimised."""
@@ -188,7 +207,7 @@ class History:
 
     def dataset(self) -> Dataset:
         trials = self.complete
-        X = self.space.to_unit([trial.config for trial in trials])
+        X = self.units[[trial.state == "complete" for trial in self.trials]]
         noise = [np.nan if t.noise_variance is None else t.noise_variance for t in trials]
         return Dataset(
             X=X,
@@ -220,8 +239,13 @@ class History:
         if header.get("format") != _FORMAT or header.get("schema") != _SCHEMA:
             raise ValueError(f"{path} is not a bosquet history of schema {_SCHEMA}")
         if space is None:
-            space = Space.from_dict(header["space"])
-        elif header["space"] != json.loads(json.dumps(space.to_dict())):
+            try:
+                space = Space.from_dict(header["space"])
+            except (KeyError, ValueError) as error:
+                raise ValueError(
+                    f"{path}: the stored space cannot be made ({error}); give space=..."
+                ) from None
+        elif header.get("space") != json.loads(json.dumps(space.to_dict())):
             raise ValueError(f"{path} was written for another space than the one given")
         trials = []
         for entry in entries:
@@ -232,33 +256,31 @@ class History:
                 raise ValueError(
                     f"{path}: trial {entry.get('number')} does not belong here: {error}"
                 ) from None
-        return cls(space, trials, header["direction"])
+        return cls(space, trials, header.get("direction"))  # type: ignore[arg-type]
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row a trial; a name used in several branches appears under its qualified names."""
+        """One row a trial, one column a parameter.
+
+        A name used in several branches appears under its qualified names; one that is also the
+        name of a trial's own column gets the prefix ``config.``.
+        """
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: pip install 'bosquet[dataframe]'") from (
                 error
             )
+        fixed = ["number", "state", "value", "noise_variance", "reason"]
         by_name = self.space.tree.by_name
-        column = {
-            d.qualified_name: d.name if len(by_name[d.name]) == 1 else d.qualified_name
-            for d in self.space.dimensions
-        }
+        column = {}
+        for d in self.space.dimensions:
+            name = d.name if len(by_name[d.name]) == 1 else d.qualified_name
+            column[d.qualified_name] = f"config.{name}" if name in fixed else name
         rows = [
-            {
-                "number": trial.number,
-                "state": trial.state,
-                "value": trial.value,
-                "noise_variance": trial.noise_variance,
-                "reason": trial.reason,
-            }
+            {name: getattr(trial, name) for name in fixed}
             | {column[name]: value for name, value in self.space.qualify(trial.config).items()}
             for trial in self.trials
         ]
-        fixed = ["number", "state", "value", "noise_variance", "reason"]
         return pd.DataFrame(rows, columns=[*fixed, *column.values()])
 
 

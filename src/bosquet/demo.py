@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from rich.console import Console
 
 from bosquet.benchmarks import sklearn_pipeline
@@ -28,15 +31,16 @@ def run_demo(dataset: str, n_trials: int, strategy: str, seed: int) -> Result:
     if result.history.best is not None:
         best = result.best_trial
         console.print(
-            f"\nBest: [bold]{result.best_value:.4g}[/] in trial {best.number} of "
-            f"{len(result.trials)}, after {result.seconds:.0f} s: {config_text(best)}",
+            f"\nBest: [bold]{result.best_value:.4g}[/] in trial number {best.number} "
+            f"({len(result.trials)} trials, {result.seconds:.0f} s): {config_text(best)}",
             highlight=False,
         )
+    program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "bosquet"
     console.print(
         "\nTry next: declare your own space and call "
         "[bold]bosquet.minimize(objective, space, n_trials=40)[/] (README.md), another data set "
-        "with [bold]bosquet demo --dataset digits[/], or measure strategies with "
-        "[bold]bosquet bench[/].",
+        f"with [bold]{program} demo --dataset digits[/], or measure strategies with "
+        f"[bold]{program} bench[/].",
         highlight=False,
     )
     return result

@@ -37,6 +37,8 @@ class Optimizer:
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space must be a bosquet.Space, not {type(space).__name__}")
+        if history is not None and not isinstance(history, History):
+            raise TypeError(f"history must be a bosquet.History, not {history!r}")
         if history is not None and (history.space != space or history.direction != direction):
             raise ValueError(
                 f"the history belongs to another space, or to direction={history.direction!r} "
@@ -83,9 +85,7 @@ class Optimizer:
         The list is shorter when fewer configurations are left; when none is, SpaceExhausted is
         raised.
         """
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-            raise ValueError(f"ask(n={n!r}): n must be a positive integer")
-        wanted = 1 if n is None else n
+        wanted = 1 if n is None else positive_integer(n, "n")
         number = self._next_number
         task = Task(
             self.space, self.history, self.pending, self._candidates, self.seed, index=number
@@ -97,7 +97,7 @@ class Optimizer:
             Trial(number + i, proposal.config, info=proposal.info)
             for i, proposal in enumerate(proposals)
         ]
-        self._pending |= {trial.number: trial for trial in trials}
+        self._pending |= {t.number: replace(t, config=dict(t.config)) for t in trials}
         return trials[0] if n is None else trials
 
     def _unseen_first(self, task: Task) -> list[Proposal]:
@@ -147,9 +147,13 @@ class Optimizer:
             pending = self._pending.get(trial.number)
             if pending is not None and pending.config == trial.config:
                 return pending
-            told = any(past.number == trial.number for past in self.history.trials)
-            why = "it has been told already" if told else "it was not asked for here"
-            raise ValueError(f"trial {trial.number} is not pending: {why}")
+            if pending is not None:
+                why = f"the one proposed here has the configuration {pending.config}"
+            elif any(past.number == trial.number for past in self.history.trials):
+                why = "it has been told already"
+            else:
+                why = "it was not asked for here"
+            raise ValueError(f"trial {trial.number} with {trial.config} is not pending: {why}")
         config = self.space.validate(trial)
         same = (pending for pending in self.pending if pending.config == config)
         return next(same, Trial(self._next_number, config, info={"why": "added by the user"}))
@@ -163,6 +167,12 @@ class Optimizer:
     def best(self) -> Trial | None:
         """The complete trial with the best value; None before there is one."""
         return self.history.best
+
+
+def positive_integer(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a positive integer")
+    return int(value)
 
 
 def _checked_seed(seed: int) -> int:

@@ -1,9 +1,12 @@
 import json
+import time
 
 import numpy as np
 import pytest
 
-from bosquet.benchmarks import summary
+import bosquet as bq
+from bosquet import minimize
+from bosquet.benchmarks import PROBLEMS, Problem, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run, run_all
 
 
@@ -23,14 +26,55 @@ def test_a_run_records_values_and_time():
 
 
 def test_with_noise_the_true_values_are_kept():
-    assert min(run(Job("random", "small", 0, 20, noise=5.0)).values) >= 0.1
+    noisy = run(Job("sobol", "small", 0, 20, noise=5.0))
+    assert min(noisy.values) >= 0.1
+    seen = []
+    monkey = PROBLEMS["small"](0).with_noise(5.0, 0)
+    minimize(lambda c: seen.append(monkey(c)) or seen[-1], monkey.space, n_trials=20, seed=0)
+    assert min(seen) < 0  # what the strategy was shown
+
+
+def test_the_objective_is_not_counted_as_asking(monkeypatch):
+    def slow(config):
+        until = time.process_time() + 0.03
+        while time.process_time() < until:
+            pass
+        return 1.0
+
+    space = bq.Space({"x": bq.Float(0, 1)})
+    monkeypatch.setitem(PROBLEMS, "slow", lambda _: Problem("slow", space, slow, None))
+    asked = run(Job("random", "slow", 0, 10)).ask_seconds
+    assert np.median(asked) < 0.01
+
+
+def test_a_run_that_did_not_come_to_its_end_is_no_run(monkeypatch):
+    space = bq.Space({"x": bq.Float(0, 1)})
+
+    def interrupted(config):
+        raise KeyboardInterrupt
+
+    for function, error in ((lambda _: 1 / 0, RuntimeError), (interrupted, KeyboardInterrupt)):
+        problem = Problem("broken", space, function, None)
+        monkeypatch.setitem(PROBLEMS, "broken", lambda _, problem=problem: problem)
+        with pytest.raises(error):
+            run(Job("random", "broken", 0, 5))
+
+
+def test_an_exhausted_space_keeps_its_best(monkeypatch):
+    space = bq.Space({"n": bq.Int(1, 3)})
+    monkeypatch.setitem(PROBLEMS, "tiny", lambda _: Problem("tiny", space, lambda c: c["n"], 0))
+    curve = summary.best_so_far(run(Job("random", "tiny", 0, 10)))
+    assert len(curve) == 10
+    assert curve[-1] == 0.0  # log10 of 1
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="method='foo' must be one of auto, "):
-        Job("foo", "small", 0, 10)
-    with pytest.raises(ValueError, match="problem='foo' must be one of"):
-        Job("random", "foo", 0, 10)
+    with pytest.raises(ValueError, match=r"method='foo' must be one of add-tree, auto, "):
+        Job("foo", "small", 0, 10).check()
+    with pytest.raises(ValueError, match="problem='foo' must be one of shifted, trees, "):
+        Job("random", "foo", 0, 10).check()
+    with pytest.raises(ValueError, match="noise=-1"):
+        Job("random", "small", 0, 10, noise=-1).check()
 
 
 def test_the_harness_goes_on_where_it_stopped(tmp_path):
@@ -46,6 +90,21 @@ def test_the_harness_goes_on_where_it_stopped(tmp_path):
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
+def test_a_file_that_is_not_ours_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    for text in ("my notes", "my notes\nmore", '{"a": 1}\n'):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"notes\.txt"):
+            list(run_all([Job("random", "small", 0, 5)], path))
+        assert path.read_text() == text
+
+
+def test_runs_of_methods_unknown_today_can_be_read(tmp_path):
+    path = tmp_path / "bench.jsonl"
+    path.write_text(make_run("of-tomorrow", [1.0]).to_json() + "\n")
+    assert read_runs(path)[0].job.method == "of-tomorrow"
+
+
 def test_rows_are_quartiles_and_the_worst_seed():
     runs = [make_run("random", [1.0, 0.1 + 10.0**-k, 0.5], seed=k) for k in range(1, 6)]
     first, last = summary.rows(runs, [1, 3])
@@ -54,6 +113,13 @@ def test_rows_are_quartiles_and_the_worst_seed():
     assert last.n_seeds == 5
     assert last.ask_ms == pytest.approx(1.0)
     assert summary.rows(runs, [4]) == []
+
+
+def test_the_time_of_asking_is_that_of_the_last_asks():
+    values = [1.0] * 20
+    job = Job("random", "small", 0, 20)
+    slow_start = Run(job, 0.1, values, [1.0] * 10 + [0.002] * 10, 1.0)
+    assert summary.rows([slow_start], [20])[0].ask_ms == pytest.approx(2.0)
 
 
 def test_scores_without_a_known_minimum_are_values():

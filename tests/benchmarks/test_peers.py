@@ -4,6 +4,7 @@ import logging
 import math
 import sys
 import tempfile
+import types
 import warnings
 from functools import cache
 from importlib import metadata
@@ -13,7 +14,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.benchmarks import peers
-from bosquet.benchmarks.peers import PEERS, peer_versions
+from bosquet.benchmarks.peers import PEERS, peer_versions, require
 
 PACKAGES = {
     "optuna-tpe": ["optuna"],
@@ -214,9 +215,15 @@ def test_the_objective_may_warn(name):
     ("name", "missing"), [(name, package) for name in PACKAGES for package in PACKAGES[name]]
 )
 def test_a_missing_package_is_named(name, missing, monkeypatch):
+    for module in PACKAGES[name]:
+        monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match=rf"needs {missing} .*pip install"):
-        configs_of(name, SPACES["example"], 1)
+        require(name)
+
+
+def test_our_strategies_require_nothing():
+    require("sobol")
 
 
 def test_versions_of_installed_packages_only(monkeypatch):

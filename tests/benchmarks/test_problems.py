@@ -101,6 +101,53 @@ def test_shifted_instances_differ_by_seed_and_repeat():
     assert values[0] == values[3]
 
 
+def test_the_best_leaf_of_a_shifted_tree_moves():
+    """Constants are permuted: each leaf of the small tree is the best one for some seed."""
+    leaves = [{"x1": a, "x2" if a == 0 else "x3": b} for a in (0, 1) for b in (0, 1)]
+    best = set()
+    for seed in range(40):
+        problem = bq.benchmarks.small_balanced(shift=seed)
+        grid = np.linspace(-1, 1, 101)
+        lowest = [
+            min(problem(leaf | {f"x{4 + i}": float(x)}) for x in grid)
+            for i, leaf in enumerate(leaves)
+        ]
+        assert sorted(np.round(lowest, 2)) == pytest.approx([0.1, 0.2, 0.3, 0.4])
+        best.add(int(np.argmin(lowest)))
+    assert best == {0, 1, 2, 3}
+
+
+def test_options_of_the_and_or_tree_differ_in_level():
+    problem = bq.benchmarks.and_or(2, shift=0)
+    base = {"s": 0.5, "part1": "a", "x1a": 0.5}
+    grid = np.linspace(0, 1, 201)
+    lowest = [min(problem(base | {"part0": o, f"x0{o}": float(x)}) for x in grid) for o in "abc"]
+    assert np.ptp(lowest) == pytest.approx(0.2, abs=1e-3)
+
+
+def test_off_is_a_special_value_of_the_mixed_problem():
+    problem = bq.benchmarks.mixed(shift=1)
+    config = {"cache": 64, "sync": "off", "engine": "btree", "page": 8, "fill": 0.5}
+    values = [problem(config | {"filter_bits": bits}) for bits in (0, 1, 2)]
+    assert values[0] - values[1] != pytest.approx(values[1] - values[2], abs=0.02)
+
+
+def test_every_setting_of_the_real_pipeline_matters():
+    problem = bq.benchmarks.sklearn_pipeline("diabetes")
+    plain = {"scale": "standard", "reduce": "none"}
+    variants = [
+        ({"model": "ridge"}, "strength", 1e-4, 1.0),
+        ({"model": "svm", "kernel": "linear"}, "C", 1e-2, 1.0),
+        ({"model": "svm", "C": 1.0, "kernel": "rbf"}, "gamma", 1e-4, 0.1),
+        ({"model": "neighbors", "weights": "uniform"}, "k", 1, 50),
+        ({"model": "forest", "trees": 10, "min_leaf": 20}, "max_features", 0.05, 1.0),
+        ({"model": "boosting", "trees": 10, "min_leaf": 1}, "learning_rate", 0.01, 0.5),
+    ]
+    for base, name, low, high in variants:
+        values = [problem(plain | base | {name: value}) for value in (low, high)]
+        assert values[0] != values[1], name
+
+
 def test_noise_on_request_keeps_the_truth():
     problem = bq.benchmarks.branin().with_noise(0.5, seed=1)
     config = {"x1": 0.0, "x2": 0.0}

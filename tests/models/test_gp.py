@@ -129,7 +129,7 @@ def test_gradients_of_likelihood_and_prior(case):
 
 
 def test_a_hierarchy_passes_gradients_through(case):
-    _, components, hyper, theta, X, Z, y, noise, rng = case
+    _, components, _hyper, theta, X, Z, y, noise, rng = case
     size = len(theta)
     tied = Hyperparameters(
         theta, rng.normal(size=(size, 4)) * 0.2, np.zeros(4), np.ones(4),
@@ -184,7 +184,7 @@ def test_components_add_up_and_match_the_dense_ones(case):
 def test_gradients_of_the_posterior_by_the_query(case):
     space, components, hyper, theta, X, Z, y, noise, rng = case
     posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
-    Q, path, ZQ = queries(space, rng)
+    Q, path, _ZQ = queries(space, rng)
     mean, variance, by_mean, by_variance = posterior.with_gradients(Q, path)
     plain = posterior.mean_and_variance(Q, path)
     np.testing.assert_allclose(mean, plain[0])
@@ -246,7 +246,7 @@ def test_leave_one_out_equals_refitting_without(case):
 def test_independent_subtrees_are_blocks():
     """Without anything at the root, the halves of the tree do not know of each other (App. B)."""
     space = spaces()["tree"]
-    components, hyper, theta, X, Z, y, noise, _ = problem(space, seed=0)
+    components, hyper, _theta, X, Z, y, noise, _ = problem(space, seed=0)
     gp = AdditiveGP(components, hyper, X, Z, y, noise)
     assert len(gp.blocks) == 2
     for block in gp.blocks:

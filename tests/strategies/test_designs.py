@@ -39,17 +39,18 @@ def test_with_very_many_paths_the_design_visits_options_evenly():
         assert set(Counter(c[f"c{i}"] for c in configs).values()) == {3}
 
 
-def test_with_very_many_nested_paths_options_are_weighed_by_their_paths():
-    def chain(level):
-        below = {f"x{level}": bq.Float(0, 1)}
-        if level == 140:
-            return below
-        return {f"d{level}": bq.Choice({0: below, 1: chain(level + 1)})}
+def test_with_very_many_nested_paths_options_are_weighed_by_their_paths(monkeypatch):
+    monkeypatch.setattr("bosquet.strategies.base._COUNTED_PATHS", 8)
+    space = bq.benchmarks.unbalanced(20).space
+    labels = {space.path_label(config) for config in run(space, 21)}
+    assert len(labels) == 21
 
-    space = bq.Space(chain(1))
-    assert space.n_paths == 140
-    labels = {space.path_label(config) for config in run(space, 140)}
-    assert len(labels) == 140
+
+def test_a_space_with_more_paths_than_floats_can_count():
+    space = bq.Space(
+        {f"c{i}": bq.Choice({o: {f"x{i}{o}": bq.Float(0, 1)} for o in "abc"}) for i in range(700)}
+    )
+    assert len(run(space, 2)) == 2
 
 
 def test_the_design_fills_the_space_better_than_chance():
@@ -76,6 +77,14 @@ def test_candidates_are_visited_by_path():
     candidates = space.sample(0, 40)
     labels = [space.path_label(c) for c in run(space, 8, candidates=candidates)]
     assert set(Counter(labels).values()) == {2}
+
+
+def test_among_candidates_the_one_nearest_to_the_design_is_taken():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    candidates = [{"x": i / 100} for i in range(101)]
+    free = run(space, 12)
+    near = run(space, 12, candidates=candidates)
+    assert all(abs(a["x"] - b["x"]) < 0.011 for a, b in zip(free, near, strict=True))
 
 
 def test_random_draws_every_option_equally_often():

@@ -100,6 +100,8 @@ def test_timeout(space):
     result = bq.minimize(slow, space, timeout=0.1, seed=0)
     assert result.stopped == "timeout of 0.1 s"
     assert 1 <= len(result.trials) <= 6
+    both = bq.minimize(slow, space, timeout=0.1, n_trials=1000, seed=0)
+    assert both.stopped == "timeout of 0.1 s"
 
 
 def test_callbacks_see_each_trial_and_may_stop(space):
@@ -109,9 +111,50 @@ def test_callbacks_see_each_trial_and_may_stop(space):
         seen.append((trial.number, trial.state, optimizer.best is not None))
         return trial.number == 2
 
-    result = bq.minimize(value, space, n_trials=10, seed=0, callbacks=[stop_after_three])
-    assert seen == [(i, "complete", True) for i in range(3)]
-    assert result.stopped == "a callback said so"
+    for callbacks in ([stop_after_three], stop_after_three, [lambda o, t: np.bool_(t.number == 2)]):
+        seen.clear()
+        result = bq.minimize(value, space, n_trials=10, seed=0, callbacks=callbacks)
+        assert seen in ([(i, "complete", True) for i in range(3)], [])
+        assert len(result.trials) == 3
+        assert result.stopped == "a callback said so"
+
+
+def test_what_a_broken_callback_raises_carries_the_trials(space):
+    def broken(optimizer, trial):
+        if trial.number == 2:
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full") as caught:
+        bq.minimize(value, space, n_trials=10, seed=0, callbacks=[broken])
+    assert len(caught.value.history.trials) == 3
+    assert "attribute 'history'" in caught.value.__notes__[0]
+
+
+def test_failures_say_where_they_happened(space):
+    def objective(config):
+        return config["typo"]
+
+    result = bq.minimize(objective, space, n_trials=1, seed=0)
+    assert result.trials[0].reason.startswith("KeyError: 'typo' (test_minimize.py:")
+    assert result.trials[0].reason.endswith(" in objective)")
+
+
+def test_things_that_are_not_functions(space):
+    with pytest.raises(TypeError, match="must be functions, not 3"):
+        bq.minimize(3, space, n_trials=1)
+    with pytest.raises(TypeError, match="must be functions, not 'x'"):
+        bq.minimize(value, space, n_trials=1, callbacks=["x"])
+
+
+def test_a_space_with_hardly_anything_feasible_is_searched_to_its_end():
+    space = bq.Space(
+        {"a": bq.Int(1, 300), "b": bq.Int(1, 300)},
+        constraints=[lambda c: c["a"] % 50 == 0 and c["b"] % 60 == 0],
+    )
+    for strategy in ("random", "sobol"):
+        result = bq.minimize(lambda c: 0.0, space, n_trials=40, seed=0, strategy=strategy)
+        assert len(result.trials) == 30
+        assert result.stopped.startswith("space exhausted")
 
 
 def test_an_exhausted_space_ends_the_study():
@@ -143,6 +186,9 @@ def test_limits_are_checked(space):
     for bad in (0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="timeout="):
             bq.minimize(value, space, timeout=bad)
+    with pytest.raises(TypeError, match="timeout must be a number"):
+        bq.minimize(value, space, timeout="5")
+    assert len(bq.minimize(value, space, n_trials=np.int64(2)).trials) == 2
 
 
 def test_quiet_when_not_a_terminal_and_a_bar_on_request(space, capsys):
@@ -153,3 +199,5 @@ def test_quiet_when_not_a_terminal_and_a_bar_on_request(space, capsys):
     assert shown.out == ""
     assert "3/3" in shown.err
     assert "no value yet (3 failed)" in shown.err
+    bq.minimize(lambda _: 0.125, space, n_trials=3, seed=0, progress=True)
+    assert "best 0.125" in capsys.readouterr().err

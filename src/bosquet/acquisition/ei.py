@@ -31,7 +31,7 @@ def log_h(z: Array) -> Array:
     far = np.minimum(z, _FAR)
     w = far**-2.0
     series = -0.5 * far**2 - _LOG_SQRT_2PI + np.log(w) + np.log1p(w * (-3 + w * (15 - 105 * w)))
-    return np.where(z > -1.0, plain, np.where(z > _FAR, scaled, series))
+    return np.asarray(np.where(z > -1.0, plain, np.where(z > _FAR, scaled, series)))
 
 
 def log_ei(mean: Array, variance: Array, best: float) -> Array:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from bosquet.benchmarks import GROUPS, PROBLEMS, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
-from bosquet.benchmarks.peers import PEERS
+from bosquet.benchmarks.peers import PEERS, require
 from bosquet.strategies import STRATEGIES
 
 
@@ -49,8 +49,12 @@ def run_bench(
         Job(method, problem, seed, n_trials, noise)
         for seed in range(seeds)
         for problem in _expand(problems)
-        for method in methods
+        for method in dict.fromkeys(methods)
     ]
+    for job in jobs[: len(jobs) // seeds]:
+        job.check()
+    for method in methods:
+        require(method)
     done = {run.job for run in read_runs(out)}
     failures = []
     with Progress(

@@ -94,7 +94,8 @@ def _vector(config: Config, dimension: int) -> NDArray[np.float64]:
 def _optimum(dimension: int, radius: float, shift: int | None) -> NDArray[np.float64]:
     if shift is None:
         return np.zeros(dimension)
-    return np.random.default_rng([dimension, shift]).uniform(-radius, radius, dimension)
+    rng = np.random.default_rng([1987, dimension, shift])  # apart from those of the methods
+    return rng.uniform(-radius, radius, dimension)
 
 
 def _name(name: str, dimension: int, shift: int | None) -> str:

@@ -7,19 +7,22 @@ so a harness that was killed goes on where it stopped.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from bosquet.benchmarks import PROBLEMS
+from bosquet.benchmarks import GROUPS, PROBLEMS
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
 from bosquet.space import Config
@@ -39,12 +42,16 @@ class Job:
     n_trials: int
     noise: float = 0.0
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raises ValueError when nobody knows the method or the problem, or noise is not one."""
         if self.method not in STRATEGIES and self.method not in PEERS:
             known = ", ".join([*STRATEGIES, *PEERS])
             raise ValueError(f"method={self.method!r} must be one of {known}")
         if self.problem not in PROBLEMS:
-            raise ValueError(f"problem={self.problem!r} must be one of {', '.join(PROBLEMS)}")
+            known = ", ".join([*GROUPS, *PROBLEMS])
+            raise ValueError(f"problem={self.problem!r} must be one of {known}")
+        if not 0 <= self.noise < math.inf:
+            raise ValueError(f"noise={self.noise!r} must be a standard deviation")
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class _Recorder:
 
 
 def run(job: Job) -> Run:
-    """Makes one run in this process."""
+    """Makes one run in this process; raises when it did not come to its end."""
     problem = PROBLEMS[job.problem](job.seed)
     if job.noise:
         problem = problem.with_noise(job.noise, job.seed)
@@ -97,7 +104,7 @@ def run(job: Job) -> Run:
     if job.method in PEERS:
         PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
     else:
-        minimize(
+        result = minimize(
             recorder,
             problem.space,
             n_trials=job.n_trials,
@@ -105,6 +112,10 @@ def run(job: Job) -> Run:
             seed=job.seed,
             progress=False,
         )
+        if result.stopped == "interrupted":
+            raise KeyboardInterrupt
+        if result.history.failed:
+            raise RuntimeError(result.history.failed[0].reason)
     return Run(
         job,
         problem.minimum,
@@ -116,19 +127,34 @@ def run(job: Job) -> Run:
 
 
 def versions() -> dict[str, str]:
-    ours = {name: metadata.version(name) for name in ("bosquet", "numpy", "scipy")}
-    return {"python": platform.python_version()} | ours | peer_versions()
+    """Of everything that can change a result; packages that are not installed are left out."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in ("bosquet", "numpy", "scipy", "scikit-learn"):
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found | peer_versions()
 
 
 def read_runs(path: Path) -> list[Run]:
     """The runs of a results file; a last line that a kill cut short is left out."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[list[Run], int]:
+    """The runs of a results file, and the bytes that their lines take."""
     if not path.exists():
-        return []
-    text = path.read_text(encoding="utf-8")
-    whole, _, cut = text.rpartition("\n")
-    if cut:
-        path.write_text(whole + "\n" if whole else "", encoding="utf-8")
-    return [Run.from_json(line) for line in whole.splitlines()]
+        return [], 0
+    text = path.read_bytes()
+    whole, newline, cut = text.rpartition(b"\n")
+    runs = []
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            runs.append(Run.from_json(line.decode()))
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path}, line {number}: not a benchmark run") from None
+    if cut and not cut.startswith(b'{"job"'):
+        raise ValueError(f"{path} does not hold benchmark runs")
+    return runs, len(whole + newline)
 
 
 def run_all(
@@ -136,20 +162,48 @@ def run_all(
 ) -> Iterator[tuple[Job, BaseException]]:
     """Makes the jobs that the file lacks, appends each run to it, and yields those that failed.
 
-    Worker processes are single-threaded, so that CPU times compare.
+    Worker processes are single-threaded, so that CPU times compare. When the caller stops early
+    or is interrupted, they end at once; so they do when this process is killed.
     """
-    done = {run.job for run in read_runs(path)}
+    for job in jobs:
+        job.check()
+    runs, size = _read(path)
+    done = {run.job for run in runs}
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _single_threaded(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = {pool.submit(run, job): job for job in jobs if job not in done}
-        for future in as_completed(futures):
-            error = future.exception()
-            if error is not None:
-                yield futures[future], error
-                continue
-            with path.open("a", encoding="utf-8") as file:
-                file.write(future.result().to_json() + "\n")
-            ended(future.result())
+    if path.exists():
+        os.truncate(path, size)
+    spawn = get_context("spawn")
+    pool = ProcessPoolExecutor(workers, spawn, initializer=_follow_parent)
+    try:
+        with _single_threaded():
+            futures = {pool.submit(run, job): job for job in dict.fromkeys(jobs) if job not in done}
+            for future in as_completed(futures):
+                error = future.exception()
+                if error is not None:
+                    yield futures[future], error
+                    continue
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(future.result().to_json() + "\n")
+                ended(future.result())
+    except BaseException:
+        for worker in active_children():
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _follow_parent() -> None:
+    """Leaves Ctrl-C to the parent, and ends when the parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager

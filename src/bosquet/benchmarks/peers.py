@@ -141,7 +141,7 @@ def _optuna_tpe_group(space: Space, objective: Objective, n_trials: int, seed: i
 
 
 def _optuna_gp_flat(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
-    _load("torch", "torch")
+    require("optuna-gp-flat")
     _optuna(_Run(space, objective, n_trials), "GPSampler", flat=True, seed=seed)
 
 
@@ -292,3 +292,16 @@ PEERS: dict[str, Peer] = {
     "smac": _smac,
     "hyperopt-tpe": _hyperopt_tpe,
 }
+_MODULES = {
+    "optuna-tpe": ("optuna",),
+    "optuna-tpe-group": ("optuna",),
+    "optuna-gp-flat": ("optuna", "torch"),
+    "smac": ("smac", "ConfigSpace"),
+    "hyperopt-tpe": ("hyperopt",),
+}
+
+
+def require(method: str) -> None:
+    """Raises ImportError when a peer cannot run; says nothing about our own strategies."""
+    for module in _MODULES.get(method, ()):
+        _load(module, "torch" if module == "torch" else "bosquet[peers]")

@@ -35,7 +35,7 @@ class Problem:
         """The same problem seen through Gaussian noise; ``function`` stays the true value."""
         if not 0 <= sd < np.inf:
             raise ValueError(f"sd={sd!r} must be finite and not negative")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng([1809, seed])  # a stream apart from those of the methods
 
         def observe(config: Config) -> float:
             return self.function(config) + sd * rng.standard_normal()

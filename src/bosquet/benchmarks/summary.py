@@ -39,8 +39,9 @@ class Row:
 
 
 def best_so_far(run: Run) -> NDArray[np.float64]:
-    """The score after each evaluation."""
+    """The score after each evaluation; an exhausted space keeps its last one."""
     best = np.minimum.accumulate(run.values)
+    best = np.pad(best, (0, run.job.n_trials - len(best)), mode="edge")
     if run.minimum is None:
         return best
     return np.log10(np.maximum(best - run.minimum, FLOOR))
@@ -159,7 +160,7 @@ def plot(runs: Sequence[Run], path: Path) -> None:
     axes = np.atleast_1d(figure.subplots(lines, columns)).ravel()
     for axis, (problem, by_method) in zip(axes, grouped.items(), strict=False):
         for method, same in by_method.items():
-            shortest = min(len(run.values) for run in same)
+            shortest = min(run.job.n_trials for run in same)
             curves = np.array([best_so_far(run)[:shortest] for run in same])
             q25, median, q75 = np.quantile(curves, [0.25, 0.5, 0.75], axis=0)
             evaluations = np.arange(1, shortest + 1)

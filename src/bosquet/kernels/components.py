@@ -69,21 +69,24 @@ class Component:
             return weighted, np.ones_like(weighted)
         return SHAPES[self.kind](weighted)
 
-    def pull_back(self, W: Array, unit: Array, slope: Array, prepared: Array, eta: Array,
-                  gradient: Array) -> None:
+    def pull_back(
+        self, W: Array, unit: Array, slope: Array, prepared: Array, eta: Array, gradient: Array
+    ) -> None:
         """Adds d sum(W * K_c) / d eta to ``gradient``; ``W`` is (n * n,)."""
-        v = np.exp(eta[self.variance])
+        v = float(np.exp(eta[self.variance]))
         gradient[self.variance] += v * float(W @ unit)
         if self.lengths:
             by_weight = v * (prepared @ (W * slope))
-            for slot, value in zip(self.lengths, -2.0 * self._weights(eta) * by_weight, strict=True):
+            for slot, value in zip(
+                self.lengths, -2.0 * self._weights(eta) * by_weight, strict=True
+            ):
                 gradient[slot] += value
 
     # -- between queries and training rows ---------------------------------------------------
 
     def cross(self, A: Array, B: Array, eta: Array) -> Array:
         """The covariance between rows where the component is active: (len(A), len(B))."""
-        v = np.exp(eta[self.variance])
+        v = float(np.exp(eta[self.variance]))
         if self.kind == "constant":
             return np.full((len(A), len(B)), v)
         if self.kind == "linear":
@@ -92,7 +95,7 @@ class Component:
 
     def cross_with_slope(self, A: Array, B: Array, eta: Array) -> tuple[Array, dict[int, Array]]:
         """`cross`, and its derivatives by the ordered coordinates of A, by dimension."""
-        v = np.exp(eta[self.variance])
+        v = float(np.exp(eta[self.variance]))
         if self.kind == "constant":
             return np.full((len(A), len(B)), v), {}
         weights = self._weights(eta)
@@ -111,7 +114,7 @@ class Component:
 
     def diagonal(self, A: Array, eta: Array) -> Array:
         """The prior variance of each row."""
-        v = np.exp(eta[self.variance])
+        v = float(np.exp(eta[self.variance]))
         if self.kind != "linear":
             return np.full(len(A), v)
         centred = A[:, [f.dimension for f in self.features]] - 0.5

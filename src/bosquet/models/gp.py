@@ -46,7 +46,12 @@ class Block:
     """Rows that are connected through components, and independent of all others."""
 
     def __init__(
-        self, components: Sequence[Component], X: Array, Z: NDArray[np.bool_], y: Array, noise: Array
+        self,
+        components: Sequence[Component],
+        X: Array,
+        Z: NDArray[np.bool_],
+        y: Array,
+        noise: Array,
     ) -> None:
         self.X, self.y, self.noise = X, y, noise
         self.parts = []
@@ -189,7 +194,9 @@ class AdditiveGP:
 class Posterior:
     """What the model believes about f (without noise), as a sum and by component."""
 
-    def __init__(self, components: Sequence[Component], eta: Array, blocks: Sequence[Block]) -> None:
+    def __init__(
+        self, components: Sequence[Component], eta: Array, blocks: Sequence[Block]
+    ) -> None:
         self.components = tuple(components)
         self.eta = eta
         self.jitter = 0.0
@@ -229,9 +236,7 @@ class Posterior:
                 variance -= np.einsum("ij,ij->j", V, V)
         return mean, np.maximum(variance, NOISE_FLOOR)
 
-    def with_gradients(
-        self, X: Array, path: Sequence[int]
-    ) -> tuple[Array, Array, Array, Array]:
+    def with_gradients(self, X: Array, path: Sequence[int]) -> tuple[Array, Array, Array, Array]:
         """Mean and variance, and their derivatives by the ordered coordinates: (m, d)."""
         mine = self._active(path)
         mean = np.zeros(len(X))

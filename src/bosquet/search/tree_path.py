@@ -109,7 +109,8 @@ class PathSearch:
 
     def _free(self, path: Path) -> tuple[list[int], list[int]]:
         """The continuous and the discrete coordinates that a path leaves open."""
-        continuous, discrete = [], []
+        continuous: list[int] = []
+        discrete: list[int] = []
         for d in self._space.dimensions:
             if d.node in path and d.index not in self._space.tree.children:
                 (continuous if is_continuous(d.parameter) else discrete).append(d.index)

@@ -87,14 +87,7 @@ class Float:
     default: float | None = None
 
     def __post_init__(self) -> None:
-        for field in ("low", "high", "step", "default"):
-            value = getattr(self, field)
-            if value is None and field in ("step", "default"):
-                continue
-            try:
-                object.__setattr__(self, field, _real(value))
-            except (TypeError, ValueError, OverflowError):
-                raise SpaceError(f"{self!r}: {field}={value!r} must be a finite number") from None
+        _convert_numbers(self, _real, "a finite number")
         _check_range(self)
         if not math.isfinite(self.high - self.low):
             raise SpaceError(f"{self!r}: the range from low to high overflows a float")
@@ -196,16 +189,12 @@ class Int:
     default: int | None = None
 
     def __post_init__(self) -> None:
+        _convert_numbers(self, _integer, "an integer")
         for field in ("low", "high", "step", "default"):
-            value = getattr(self, field)
-            if value is None and field in ("step", "default"):
-                continue
-            try:
-                object.__setattr__(self, field, _integer(value))
-            except (TypeError, ValueError, OverflowError):
-                raise SpaceError(f"{self!r}: {field}={value!r} must be an integer") from None
-            if abs(getattr(self, field)) > _LARGEST_INT:
-                raise SpaceError(f"{self!r}: {field}={value!r} must lie within +-2**50")
+            if abs(getattr(self, field) or 0) > _LARGEST_INT:
+                raise SpaceError(
+                    f"{self!r}: {field}={getattr(self, field)} must lie within +-2**50"
+                )
         _check_range(self)
         if self.log and self.high > _LARGEST_LOG_INT:
             raise SpaceError(f"{self!r}: high={self.high} must be at most 2**45 on a log scale")
@@ -376,6 +365,18 @@ def details(parameter: Parameter) -> str:
         notes += [] if parameter.step is None else [f"step {parameter.step:.12g}"]
     notes += [] if parameter.default is None else [f"default {parameter.default!r}"]
     return f" ({', '.join(notes)})" if notes else ""
+
+
+def _convert_numbers(parameter: Float | Int, convert: Callable[[Any], Any], what: str) -> None:
+    """Bounds, step and default as plain Python numbers."""
+    for field in ("low", "high", "step", "default"):
+        value = getattr(parameter, field)
+        if value is None and field in ("step", "default"):
+            continue
+        try:
+            object.__setattr__(parameter, field, convert(value))
+        except (TypeError, ValueError, OverflowError):
+            raise SpaceError(f"{parameter!r}: {field}={value!r} must be {what}") from None
 
 
 def _check_range(parameter: Float | Int) -> None:

@@ -44,7 +44,10 @@ class Space:
         self.parameters: Parameters = named_parameters(parameters, "a space")
         if not self.parameters:
             raise SpaceError("a space needs at least one parameter")
-        self.tree = Tree(self.parameters)
+        try:
+            self.tree = Tree(self.parameters)
+        except RecursionError:
+            raise SpaceError("the choices of this space are nested too deeply") from None
         self.constraints = tuple(self._checked(c) for c in as_constraints(constraints))
 
     # -- shape -------------------------------------------------------------------------------

@@ -9,7 +9,17 @@ from bosquet.strategies.designs import Random, Sobol
 
 STRATEGIES: dict[str, type[Strategy]] = {cls.name: cls for cls in (AddTree, Auto, Random, Sobol)}
 
-__all__ = ["STRATEGIES", "AddTree", "Auto", "Proposal", "Random", "Sobol", "Strategy", "Task", "get"]
+__all__ = [
+    "STRATEGIES",
+    "AddTree",
+    "Auto",
+    "Proposal",
+    "Random",
+    "Sobol",
+    "Strategy",
+    "Task",
+    "get",
+]
 
 
 def get(strategy: str | Strategy) -> Strategy:

@@ -105,9 +105,7 @@ class AddTree(Strategy):
             extra = {"path": path, "acquisition": value, "why": f"highest log EI, {value:.2f}"}
             proposals.append(Proposal(config, info | extra))
             if len(proposals) < n:
-                posterior = posterior.with_pending(
-                    x[None], space.tree.node_activity(x[None])
-                )
+                posterior = posterior.with_pending(x[None], space.tree.node_activity(x[None]))
         return proposals
 
 

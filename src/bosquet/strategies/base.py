@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.data import History, Key, Trial, key_of
-from bosquet.errors import ConfigError, SpaceExhausted
+from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
 from bosquet.space import Config, Space
 from bosquet.space.parameter import Array
 from bosquet.space.sampling import sobol
@@ -55,8 +56,8 @@ class Task:
     @cached_property
     def visited(self) -> Array:
         """Unit vectors of all trials, ended or pending."""
-        trials = (*self.history.trials, *self.pending)
-        return self.space.to_unit([trial.config for trial in trials])
+        pending = self.space.to_unit([trial.config for trial in self.pending])
+        return np.vstack([self.history.units, pending])
 
     def left(self, taken: Collection[Key]) -> list[Config]:
         """The candidates that are not taken."""
@@ -134,13 +135,19 @@ def fresh_configs(
         return [left[i] for i in rng.permutation(len(left))[:n]]
     if task.history.noisy:
         return task.space.sample(rng, n)
+    enumerable = task.space.size <= _ENUMERABLE
     found: dict[Key, Config] = {}
     drawn = 0
     while len(found) < n and drawn < max(_FRESH_DRAWS, 10 * n):
-        batch = task.space.sample(rng, max(n - len(found), min(drawn, 100)))
+        try:
+            batch = task.space.sample(rng, max(n - len(found), min(drawn, 100)))
+        except SpaceError:  # hardly anything is feasible
+            if enumerable:
+                break
+            raise
         drawn += len(batch)
         found |= {key: c for c in batch if (key := key_of(c)) not in taken}
-    if len(found) < n and task.space.size <= _ENUMERABLE:
+    if len(found) < n and enumerable:
         unseen = (c for c in task.space.configs() if key_of(c) not in taken)
         configs = list(unseen)
         found = {key_of(configs[i]): configs[i] for i in rng.permutation(len(configs))}
@@ -245,11 +252,13 @@ class _Visits:
         options: dict[int, int] = {}
         for choice in sorted(self._tree.children):
             if self._tree.is_active(self._tree.dimensions[choice].node, options):
-                paths = np.array(self._tree.paths_per_option[choice], dtype=float)
-                visits = np.zeros(len(paths))
-                for node in self._tree.children[choice]:
-                    if len(node.options) == 1:
-                        visits[node.options[0]] = self._by_node[node.index]
-                ratio = visits / paths
-                options[choice] = int(rng.choice(np.flatnonzero(ratio == ratio.min())))
+                paths = self._tree.paths_per_option[choice]
+                visits = {
+                    node.options[0]: int(self._by_node[node.index])
+                    for node in self._tree.children[choice]
+                    if len(node.options) == 1
+                }
+                ratios = [Fraction(visits[i], paths[i]) for i in range(len(paths))]
+                least = [i for i, ratio in enumerate(ratios) if ratio == min(ratios)]
+                options[choice] = int(rng.choice(least))
         return options

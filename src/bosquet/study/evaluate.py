@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bosquet.data import Evaluation
@@ -26,13 +28,20 @@ def evaluate(objective: Objective, config: dict[str, Any]) -> Evaluation | Failu
     try:
         returned = objective(dict(config))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the objective does
-        return Failure(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return Failure(f"{text} ({_where(error)})")
     if isinstance(returned, Evaluation):
         return returned
     try:
         return Evaluation(returned)
     except TypeError:
         return Failure(f"the objective returned {_shortened(returned)} instead of a number")
+
+
+def _where(error: BaseException) -> str:
+    """The line of the innermost call, for somebody who looks for the mistake."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(last.filename).name}:{last.lineno} in {last.name}"
 
 
 def _shortened(value: object, longest: int = 80) -> str:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from bosquet.data import Direction, History, Trial
+import numpy as np
+
+from bosquet.data import Direction, History, Trial, as_number
 from bosquet.errors import SpaceExhausted
-from bosquet.optimizer import Optimizer
+from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy
 from bosquet.study.evaluate import Failure, Objective, evaluate
@@ -26,7 +28,7 @@ def minimize(
     timeout: float | None = None,
     strategy: str | Strategy = "auto",
     seed: int | None = None,
-    callbacks: Iterable[Callback] = (),
+    callbacks: Callback | Iterable[Callback] = (),
     history: History | None = None,
     candidates: Iterable[Mapping[str, Any]] | None = None,
     initial: Iterable[Mapping[str, Any]] = (),
@@ -43,6 +45,11 @@ def minimize(
     seconds have passed, when a callback (called with the optimizer and the trial just ended)
     returns True, when the space is exhausted, or at Ctrl-C: all of these return what was found.
     """
+    n_trials, timeout = _checked_limits(n_trials, timeout)
+    callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+    for function in (objective, *callbacks):
+        if not callable(function):
+            raise TypeError(f"objective and callbacks must be functions, not {function!r}")
     optimizer = Optimizer(
         space,
         strategy,
@@ -52,10 +59,14 @@ def minimize(
         candidates=candidates,
         initial=initial,
     )
-    _check_limits(n_trials, timeout)
     started = time.monotonic()
     with progress_bar(progress, n_trials) as watcher:
-        stopped = _run(optimizer, objective, n_trials, timeout, tuple(callbacks), watcher)
+        try:
+            stopped = _run(optimizer, objective, n_trials, timeout, callbacks, watcher)
+        except Exception as error:  # of a callback or a constraint: nothing told is lost
+            error.history = optimizer.history  # type: ignore[attr-defined]
+            error.add_note("the trials so far are in the attribute 'history' of this error")
+            raise
     return Result(optimizer.history, optimizer.seed, stopped, time.monotonic() - started)
 
 
@@ -92,19 +103,20 @@ def _run(
             done += 1
             watcher.ended(optimizer.history)
             verdicts = [callback(optimizer, trial) for callback in callbacks]
-            if any(verdict is True for verdict in verdicts):
+            if any(isinstance(verdict, (bool, np.bool_)) and verdict for verdict in verdicts):
                 return "a callback said so"
     except KeyboardInterrupt:
         return "interrupted"
     return f"all {n_trials} trials done"
 
 
-def _check_limits(n_trials: int | None, timeout: float | None) -> None:
+def _checked_limits(n_trials: int | None, timeout: float | None) -> tuple[int | None, float | None]:
     if n_trials is None and timeout is None:
         raise ValueError("give n_trials, timeout or both: the search must end")
-    if n_trials is not None and (
-        isinstance(n_trials, bool) or not isinstance(n_trials, int) or n_trials < 1
-    ):
-        raise ValueError(f"n_trials={n_trials!r} must be a positive integer")
-    if timeout is not None and not timeout > 0:
-        raise ValueError(f"timeout={timeout!r} must be a positive number of seconds")
+    if n_trials is not None:
+        n_trials = positive_integer(n_trials, "n_trials")
+    if timeout is not None:
+        timeout = as_number(timeout, "timeout")
+        if not timeout > 0:
+            raise ValueError(f"timeout={timeout!r} must be a positive number of seconds")
+    return n_trials, timeout

@@ -39,15 +39,17 @@ class Bar(AbstractContextManager["Bar"]):
             TimeRemainingColumn,
         )
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
         self._bar = RichProgress(
             TextColumn("[bold]{task.fields[best]}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=12),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[now]}"),
+            TextColumn("{task.fields[now]}", table_column=Column(no_wrap=True, ratio=1)),
             console=Console(stderr=True),
+            expand=True,
         )
         self._task = self._bar.add_task("", total=n_trials, best="no value yet", now="")
 
