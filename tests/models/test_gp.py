@@ -141,6 +141,10 @@ def test_a_hierarchy_passes_gradients_through(case):
     np.testing.assert_allclose(gp.log_posterior(at)[1], expected, rtol=1e-4, atol=1e-4)
 
 
+def moments(posterior, X, path):
+    return posterior.moments(X, posterior.on_path(path))
+
+
 def queries(space, rng, m=5):
     """Rows on one path."""
     configs = space.sample(rng, 200)
@@ -156,7 +160,7 @@ def test_posterior_equals_the_dense_one(case):
     for _ in range(4):
         Q, path, ZQ = queries(space, rng)
         cross = dense(components, theta, Q, ZQ, X, Z)
-        mean, variance = posterior.mean_and_variance(Q, path)
+        mean, variance = moments(posterior, Q, path)
         np.testing.assert_allclose(mean, cross @ np.linalg.solve(K, y), rtol=1e-8, atol=1e-10)
         prior = np.diag(dense(components, theta, Q, ZQ, Q, ZQ))
         expected = prior - np.einsum("ij,ji->i", cross, np.linalg.solve(K, cross.T))
@@ -172,21 +176,23 @@ def test_components_add_up_and_match_the_dense_ones(case):
     for component in components:
         if component.node in path:
             cross = dense([component], theta, Q, ZQ, X, Z)
-            mean, variance = posterior.component(component, Q)
+            mean, variance = posterior.moments(Q, [component])
             np.testing.assert_allclose(mean, cross @ np.linalg.solve(K, y), atol=1e-9)
             prior = np.diag(dense([component], theta, Q, ZQ, Q, ZQ))
             expected = prior - np.einsum("ij,ji->i", cross, np.linalg.solve(K, cross.T))
             np.testing.assert_allclose(variance, expected, atol=1e-9)
             total += mean
-    np.testing.assert_allclose(total, posterior.mean_and_variance(Q, path)[0], atol=1e-9)
+    np.testing.assert_allclose(total, moments(posterior, Q, path)[0], atol=1e-9)
 
 
 def test_gradients_of_the_posterior_by_the_query(case):
     space, components, hyper, theta, X, Z, y, noise, rng = case
     posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
     Q, path, _ZQ = queries(space, rng)
-    mean, variance, by_mean, by_variance = posterior.with_gradients(Q, path)
-    plain = posterior.mean_and_variance(Q, path)
+    mean, variance, by_mean, by_variance = posterior.moments_with_gradients(
+        Q, posterior.on_path(path)
+    )
+    plain = moments(posterior, Q, path)
     np.testing.assert_allclose(mean, plain[0])
     np.testing.assert_allclose(variance, plain[1])
     free = [
@@ -200,7 +206,7 @@ def test_gradients_of_the_posterior_by_the_query(case):
             def at(x, which=which, i=i):
                 moved = Q[i].copy()
                 moved[free] = x
-                return posterior.mean_and_variance(moved[None], path)[which][0]
+                return moments(posterior, moved[None], path)[which][0]
 
             expected = approx_fprime(Q[i][free], at, 1e-6)
             np.testing.assert_allclose(gradient[i][free], expected, rtol=1e-4, atol=1e-5)
@@ -213,21 +219,19 @@ def test_pending_rows_shrink_the_variance_and_keep_the_mean(case):
     ZP = space.tree.node_activity(P)
     with_pending = posterior.with_pending(P, ZP)
     # The dense way: the same rows with the believed means as observations.
-    believed = [
-        posterior.mean_and_variance(P[i : i + 1], np.flatnonzero(ZP[i]))[0][0] for i in range(3)
-    ]
+    believed = [moments(posterior, P[i : i + 1], np.flatnonzero(ZP[i]))[0][0] for i in range(3)]
     again = AdditiveGP(
         components, hyper, np.vstack([X, P]), np.vstack([Z, ZP]),
         np.concatenate([y, believed]), np.concatenate([noise, np.full(3, np.nan)]),
     ).posterior(theta)  # fmt: skip
     for _ in range(4):
         Q, path, _ = queries(space, rng)
-        mean, variance = with_pending.mean_and_variance(Q, path)
-        expected_mean, expected_variance = again.mean_and_variance(Q, path)
-        np.testing.assert_allclose(mean, posterior.mean_and_variance(Q, path)[0], atol=1e-9)
+        mean, variance = moments(with_pending, Q, path)
+        expected_mean, expected_variance = moments(again, Q, path)
+        np.testing.assert_allclose(mean, moments(posterior, Q, path)[0], atol=1e-9)
         np.testing.assert_allclose(mean, expected_mean, atol=1e-7)
         np.testing.assert_allclose(variance, expected_variance, rtol=1e-6)
-        assert np.all(variance <= posterior.mean_and_variance(Q, path)[1] + 1e-12)
+        assert np.all(variance <= moments(posterior, Q, path)[1] + 1e-12)
 
 
 def test_leave_one_out_equals_refitting_without(case):
@@ -275,6 +279,6 @@ def test_fit_agrees_with_scikit_learn():
     assert value == pytest.approx(reference.log_marginal_likelihood_value_, abs=1e-3)
     Q = rng.random((9, 2))
     mean, sd = reference.predict(Q, return_std=True)
-    found, variance = gp.posterior(theta).mean_and_variance(Q, (0,))
+    found, variance = moments(gp.posterior(theta), Q, (0,))
     np.testing.assert_allclose(found, mean, atol=1e-3)
     np.testing.assert_allclose(variance + np.exp(theta[-1]), sd**2, atol=1e-3)

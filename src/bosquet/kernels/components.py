@@ -10,7 +10,6 @@ Glossary
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -120,6 +119,13 @@ class Component:
         centred = A[:, [f.dimension for f in self.features]] - 0.5
         return v * (centred**2 @ self._weights(eta))
 
+    def add_diagonal_slope(self, A: Array, eta: Array, slope: Array) -> None:
+        """Adds the derivative of `diagonal` by the coordinates of A, (m, d)."""
+        if self.kind == "linear":
+            weights = np.exp(eta[self.variance]) * self._weights(eta)
+            for f, w in zip(self.features, weights, strict=True):
+                slope[:, f.dimension] += 2.0 * w * (A[:, f.dimension] - 0.5)
+
     def _weights(self, eta: Array) -> Array:
         return np.exp(-2.0 * eta[list(self.lengths)])
 
@@ -171,8 +177,3 @@ def rows_of(active: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
-
-
-def active_components(components: Sequence[Component], path: Sequence[int]) -> list[Component]:
-    nodes = set(path)
-    return [component for component in components if component.node in nodes]

@@ -223,32 +223,34 @@ class Posterior:
             merged._conditioned = [*rest, _join(near, mine, x, self.eta)]
         return merged
 
-    def mean_and_variance(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
-        """Of rows that all lie on one path (the indices of their active nodes)."""
-        mine = self._active(path)
+    def on_path(self, path: Sequence[int]) -> list[Component]:
+        """The components that are active on a path (the indices of its nodes)."""
+        nodes = set(path)
+        return [component for component in self.components if component.node in nodes]
+
+    def moments(self, X: Array, components: Sequence[Component]) -> tuple[Array, Array]:
+        """Mean and variance of the sum of some components, at rows where they are active."""
         mean = np.zeros(len(X))
-        variance = sum((c.diagonal(X, self.eta) for c in mine), np.zeros(len(X)))
+        variance = self._prior_variance(X, components)
         for block in self._conditioned:
-            cross = block.cross(X, mine, self.eta)
+            cross = block.cross(X, components, self.eta)
             if cross is not None:
                 mean += cross @ block.alpha
                 V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
                 variance -= np.einsum("ij,ij->j", V, V)
         return mean, np.maximum(variance, NOISE_FLOOR)
 
-    def with_gradients(self, X: Array, path: Sequence[int]) -> tuple[Array, Array, Array, Array]:
-        """Mean and variance, and their derivatives by the ordered coordinates: (m, d)."""
-        mine = self._active(path)
+    def moments_with_gradients(
+        self, X: Array, components: Sequence[Component]
+    ) -> tuple[Array, Array, Array, Array]:
+        """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         mean = np.zeros(len(X))
-        variance = sum((c.diagonal(X, self.eta) for c in mine), np.zeros(len(X)))
+        variance = self._prior_variance(X, components)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
-        for c in mine:
-            if c.kind == "linear":
-                weights = np.exp(self.eta[c.variance] - 2.0 * self.eta[list(c.lengths)])
-                for f, w in zip(c.features, weights, strict=True):
-                    by_variance[:, f.dimension] += 2.0 * w * (X[:, f.dimension] - 0.5)
+        for component in components:
+            component.add_diagonal_slope(X, self.eta, by_variance)
         for block in self._conditioned:
-            found = block.cross_with_slopes(X, mine, self.eta)
+            found = block.cross_with_slopes(X, components, self.eta)
             if found is None:
                 continue
             cross, slopes = found
@@ -262,21 +264,11 @@ class Posterior:
                     by_variance[:, dimension] -= 2.0 * np.einsum("ij,ij->i", slope, gain[:, rows])
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
 
-    def component(self, component: Component, X: Array) -> tuple[Array, Array]:
-        """Posterior mean and variance of one component where it is active."""
-        mean = np.zeros(len(X))
-        variance = component.diagonal(X, self.eta)
-        for block in self._conditioned:
-            cross = block.cross(X, [component], self.eta)
-            if cross is not None:
-                mean += cross @ block.alpha
-                V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
-                variance -= np.einsum("ij,ij->j", V, V)
-        return mean, np.maximum(variance, 0.0)
-
-    def _active(self, path: Sequence[int]) -> list[Component]:
-        nodes = set(path)
-        return [component for component in self.components if component.node in nodes]
+    def _prior_variance(self, X: Array, components: Sequence[Component]) -> Array:
+        variance = np.zeros(len(X))
+        for component in components:
+            variance += component.diagonal(X, self.eta)
+        return variance
 
 
 class _Conditioned:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+_NO_INFORMATION = 1e6  # a noise variance beyond which a standardised target says nothing
+
 
 def yeo_johnson(y: Array, lam: float) -> tuple[Array, Array]:
     """The transformed values and log dt/dy."""
@@ -42,7 +44,9 @@ def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     t, log_slope = yeo_johnson(s, lam)
     middle, width = _moments(t)
     slope = np.exp(log_slope) / (spread * width)
-    return Targets((t - middle) / width, noise * slope**2, lam, float(np.sum(np.log(slope))))
+    with np.errstate(over="ignore"):
+        spoiled = np.minimum((np.sqrt(noise) * slope) ** 2, _NO_INFORMATION)
+    return Targets((t - middle) / width, spoiled, lam, float(np.sum(np.log(slope))))
 
 
 def _moments(y: Array) -> tuple[float, float]:

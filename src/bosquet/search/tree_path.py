@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.kernels.features import is_continuous
 from bosquet.models.gp import Posterior
+from bosquet.search.box import climb
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ class PathSearch:
         return sorted(found, key=lambda scored: -scored.values[0])
 
     def score(self, path: Path, X: Array) -> Scored:
-        values = self._acquisition.value(*self._posterior.mean_and_variance(X, path))
+        values = self._acquisition.value(*self._posterior.moments(X, self._posterior.on_path(path)))
         order = np.argsort(-values, kind="stable")
         return Scored(path, X[order], values[order])
 
@@ -119,38 +119,16 @@ class PathSearch:
     def _polish(self, scored: Scored, rng: np.random.Generator) -> Scored:
         continuous, discrete = self._free(scored.path)
         X = scored.X[: self._effort.polished]
-        if continuous:
-            X = self._climb(scored.path, X, continuous)
+        X = self._climb(scored.path, X, continuous)
         if discrete:
             X = self._exchange(scored.path, X, discrete, rng)
-            if continuous:
-                X = self._climb(scored.path, X, continuous)
+            X = self._climb(scored.path, X, continuous)
         # Unpolished ones stay as spares, for when the best are taken or infeasible.
         return self.score(scored.path, np.vstack([X, scored.X]))
 
     def _climb(self, path: Path, X: Array, continuous: list[int]) -> Array:
-        """L-BFGS-B from all rows at once: their sum is maximised by maximising each."""
-        start = X[:, continuous]
-
-        def negative(flat: Array) -> tuple[float, Array]:
-            moved = X.copy()
-            moved[:, continuous] = flat.reshape(start.shape)
-            values, gradients = self._acquisition.with_gradient(
-                *self._posterior.with_gradients(moved, path)
-            )
-            return -float(values.sum()), -gradients[:, continuous].ravel()
-
-        found = minimize(
-            negative,
-            start.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, 1.0)] * start.size,
-            options={"maxiter": 60, "ftol": 1e-10},
-        )
-        climbed = X.copy()
-        climbed[:, continuous] = found.x.reshape(start.shape)
-        return climbed
+        components = self._posterior.on_path(path)
+        return climb(self._posterior, self._acquisition, components, X, continuous)
 
     def _exchange(
         self, path: Path, X: Array, discrete: list[int], rng: np.random.Generator

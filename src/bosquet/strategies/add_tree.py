@@ -3,123 +3,226 @@
 X. Ma and M. Blaschko. Additive Tree-Structured Covariance Function for Conditional Parameter
 Spaces in Bayesian Optimization. AISTATS 2020.
 
-==========================  ===============================================
+==========================  ===============================================================
 in the paper                here
-==========================  ===============================================
+==========================  ===============================================================
 tree T, vertices v          ``space.nodes``
-path l_i                    the indices of the nodes a configuration activates
-k_T (Alg. 1)                ``models.add_tree``
-mu^v, sigma^v               ``Posterior.component``
-acquisition by App. D       ``search.tree_path``
-==========================  ===============================================
+path l_i                    the indices of the nodes that a configuration activates
+k_T (Definition 4, Alg. 1)  ``models.add_tree``
+mu^v, sigma^v               ``Posterior.moments`` of the components of one node
+Algorithm 2                 ``search.node_sum``, with ``acquisition="node-ucb"``
+other acquisitions (App. D) ``search.tree_path``: on the posterior of each path
+interactions (App. E)       chain components
+==========================  ===============================================================
+
+Where we differ by default, and why: Algorithm 2 adds a confidence bonus per node, but only sums of
+nodes are observed, so the bonus never vanishes and favours long paths. Expected improvement of the
+path's own posterior does not have that problem.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Collection, Iterator
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.acquisition.base import LogEI
-from bosquet.models.add_tree import add_tree
+from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
+from bosquet.data import Dataset, Key, key_of
+from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.gp import AdditiveGP, Posterior
-from bosquet.models.transform import Targets, transform
+from bosquet.models.transform import transform
+from bosquet.search.node_sum import best_path, maximise_node_sum
 from bosquet.search.tree_path import Path, PathSearch
-from bosquet.space import Space
+from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 
 Array = NDArray[np.float64]
+AcquisitionName = Literal["logei", "ucb", "node-ucb"]
+ACQUISITIONS = ("logei", "ucb", "node-ucb")
 
-_GOOD = 8  # rows worth perturbing
+_GOOD = 8  # evaluated rows worth perturbing
 _MOST_PATHS = 32  # searched in one ask
+_COLD_EVERY = 5  # trials between fits that also start from the prior
+_ALWAYS_REFIT = 100  # trials up to which every ask fits anew
+_SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
 class AddTree(Strategy):
-    """An additive GP over the nodes of a space; expected improvement path by path."""
+    """An additive GP over the nodes of a space; expected improvement path by path.
+
+    ``acquisition`` is ``"logei"`` or ``"ucb"`` on the posterior of each path, or ``"node-ucb"``
+    for the paper's sum of per-node bounds, which needs ``interactions=False``.
+    """
 
     name: ClassVar[str] = "add-tree"
 
-    def __init__(self, *, interactions: bool = True, constants: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        acquisition: AcquisitionName = "logei",
+        interactions: bool = True,
+        constants: bool = True,
+        kernel: Literal["matern52", "se"] = "matern52",
+        hierarchical: bool = True,
+    ) -> None:
+        if acquisition not in ACQUISITIONS:
+            raise ValueError(
+                f"acquisition={acquisition!r} must be one of {', '.join(ACQUISITIONS)}"
+            )
+        if acquisition == "node-ucb" and interactions:
+            raise ValueError(
+                "acquisition='node-ucb' adds up separate nodes, which interactions along a path "
+                "do not allow: use interactions=False, or another acquisition"
+            )
+        if not hierarchical and (interactions or constants or kernel != "se"):
+            raise ValueError(
+                "hierarchical=False is the paper's model: it goes with kernel='se', "
+                "interactions=False and constants=False"
+            )
+        self.acquisition = acquisition
         self.interactions = interactions
         self.constants = constants
+        self.kernel = kernel
+        self.hierarchical = hierarchical
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Squared exponential, maximum likelihood, no constants or interactions, Algorithm 2."""
+        return cls(
+            acquisition="node-ucb",
+            interactions=False,
+            constants=False,
+            kernel="se",
+            hierarchical=False,
+        )
+
+    def model(self, space: Space) -> tuple[list[Component], Hyperparameters]:
+        if not self.hierarchical:
+            return paper_add_tree(space)
+        return add_tree(
+            space, kind=self.kernel, interactions=self.interactions, constants=self.constants
+        )
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
             return design(task, n, rng)
-        components, hyper = add_tree(
-            task.space, interactions=self.interactions, constants=self.constants
-        )
+        posterior, z, fitted = self._fit(task, data)
+        good = data.X[np.argsort(z, kind="stable")[:_GOOD]]
+        proposals: list[Proposal] = []
+        taken = set(task.taken)
+        while len(proposals) < n:
+            found = self._next(task, posterior, float(z.min()), good, taken, rng)
+            if found is None:
+                break
+            x, value, config = found
+            if not task.history.noisy:
+                taken.add(key_of(config))
+            why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
+            info = {"path": task.space.path_label(config), "acquisition": value, "why": why}
+            proposals.append(Proposal(config, info | fitted))
+            posterior = posterior.with_pending(x[None], task.space.tree.node_activity(x[None]))
+        return proposals or design(task, n, rng)
+
+    # -- the model ---------------------------------------------------------------------------
+
+    def _fit(self, task: Task, data: Dataset) -> tuple[Posterior, Array, dict[str, Any]]:
+        """The posterior given all trials, the standardised targets, and what to remember."""
+        components, hyper = self.model(task.space)
         targets = transform(data.y, data.noise)
         Z = task.space.tree.node_activity(data.X)
         gp = AdditiveGP(components, hyper, data.X, Z, targets.z, targets.noise)
-        theta, evidence = gp.fit(self._starts(task, hyper.mean))
+        theta, fitted_at = self._last_fit(task, len(hyper.mean))
+        n = len(data.y)
+        if theta is None:
+            theta, fitted_at = gp.fit([hyper.mean])[0], n
+        elif n <= _ALWAYS_REFIT or n - fitted_at >= n // 50:
+            starts = [theta, hyper.mean] if n % _COLD_EVERY == 0 else [theta]
+            theta, fitted_at = gp.fit(starts)[0], n
         posterior = gp.posterior(theta)
         if task.pending:
             P = task.space.to_unit([trial.config for trial in task.pending])
             posterior = posterior.with_pending(P, task.space.tree.node_activity(P))
-        info = {"theta": theta.tolist(), "log_posterior": evidence}
-        good = data.X[np.argsort(targets.z, kind="stable")[:_GOOD]]
-        return self._search(task, n, rng, posterior, targets, good, info)
+        return posterior, targets.z, {"theta": theta.tolist(), "fitted_at": fitted_at}
 
-    def _starts(self, task: Task, cold: Array) -> list[Array]:
-        """The theta of the last trial that has one, and a cold start every few trials."""
+    def _last_fit(self, task: Task, size: int) -> tuple[Array | None, int]:
+        """Hyper-parameters of the highest-numbered complete trial that has them."""
         for trial in reversed(task.history.complete):
-            warm = np.array(trial.info.get("theta", ()))
-            if len(warm) == len(cold):
-                return [warm, cold] if task.index % 5 == 0 else [warm]
-        return [cold]
+            theta = trial.info.get("theta", ())
+            if len(theta) == size:
+                return np.array(theta), int(trial.info["fitted_at"])
+        return None, 0
 
-    def _search(
+    # -- the search --------------------------------------------------------------------------
+
+    def _next(
         self,
         task: Task,
-        n: int,
-        rng: np.random.Generator,
         posterior: Posterior,
-        targets: Targets,
+        best: float,
         good: Array,
-        info: dict[str, Any],
-    ) -> list[Proposal]:
-        space = task.space
-        acquisition = LogEI(float(targets.z.min()))
-        proposals: list[Proposal] = []
-        taken = set(task.taken)
-        while len(proposals) < n:
-            search = PathSearch(space, posterior, acquisition)
-            paths = paths_to_search(space, good, rng)
-            chosen = None
-            for scored in search.maximise(paths, good, rng):
-                for x, value in zip(scored.X[:50], scored.values, strict=False):
-                    config = space.from_unit(x)
-                    if tuple(config.items()) in taken or space.violation(config) is not None:
-                        continue
-                    if chosen is None or value > chosen[1]:
-                        chosen = (x, float(value), config)
-                    break
-            if chosen is None:
-                return proposals + design(task, n - len(proposals), rng)
-            x, value, config = chosen
-            taken.add(tuple(config.items()))
-            path = space.path_label(config)
-            extra = {"path": path, "acquisition": value, "why": f"highest log EI, {value:.2f}"}
-            proposals.append(Proposal(config, info | extra))
-            if len(proposals) < n:
-                posterior = posterior.with_pending(x[None], space.tree.node_activity(x[None]))
-        return proposals
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> tuple[Array, float, Config] | None:
+        """The best free and feasible configuration found, as a row, with its acquisition."""
+        t = len(task.history) + 1
+        if self.acquisition == "node-ucb" and task.candidates is None:
+            x, value = maximise_node_sum(task.space, posterior, lambda d: _bound(d, t), rng)
+            config = task.space.from_unit(x)
+            if key_of(config) not in taken and task.space.violation(config) is None:
+                return x, value, config
+        acquisition: Acquisition = LogEI(best)
+        if self.acquisition != "logei":
+            acquisition = _bound(_largest_dimension(task.space), t)
+        search = PathSearch(task.space, posterior, acquisition)
+        found = _free_of_each_path(task, search, good, taken, rng)
+        return max(found, key=lambda free: free[1], default=None)
+
+
+def _bound(dimension: int, t: int) -> LowerBound:
+    """beta_t = 0.2 d log(2 t), with d the dimension that is searched (section 4.2)."""
+    return LowerBound(0.2 * dimension * np.log(2.0 * t))
+
+
+def _free_of_each_path(
+    task: Task,
+    search: PathSearch,
+    good: Array,
+    taken: Collection[Key],
+    rng: np.random.Generator,
+) -> Iterator[tuple[Array, float, Config]]:
+    """The best row of every path searched whose configuration is free and feasible."""
+    if task.candidates is not None:
+        left = task.left(taken)
+        by_path: dict[Path, list[Config]] = {}
+        for config in left:
+            by_path.setdefault(task.space.path(config), []).append(config)
+        scored = [search.score(p, task.space.to_unit(configs)) for p, configs in by_path.items()]
+    else:
+        scored = search.maximise(paths_to_search(task.space, good, rng), good, rng)
+    for one in scored:
+        for x, value in zip(one.X[:_SPARES], one.values, strict=False):
+            config = task.space.from_unit(x)
+            if key_of(config) not in taken and task.space.violation(config) is None:
+                yield x, float(value), config
+                break
 
 
 def initial_trials(space: Space) -> int:
     """How many trials come before the first model: the paths if they are few, and d + 2."""
-    largest = max(
-        sum(
-            index not in space.tree.children
-            for node in path
-            for index in space.nodes[node].dimensions
-        )
-        for path in (space.tree.paths() if space.n_paths <= 64 else [range(len(space.nodes))])
-    )
-    return max(min(space.n_paths, 12), min(largest + 2, 12), 4)
+    return max(min(space.n_paths, 12), min(_largest_dimension(space) + 2, 12), 4)
+
+
+def _largest_dimension(space: Space) -> int:
+    """Variables, branching choices aside, of the largest path (Definition 3)."""
+    values = [
+        float(sum(index not in space.tree.children for index in node.dimensions))
+        for node in space.nodes
+    ]
+    return int(best_path(space, values)[0])
 
 
 def paths_to_search(space: Space, good: Array, rng: np.random.Generator) -> list[Path]:

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.models.add_tree import add_tree, paper_add_tree
+from bosquet.models.transform import transform, yeo_johnson
+
+
+def covariance(components, eta, space, a, b):
+    """Definition 4: the sum over nodes that both configurations activate."""
+    X = space.to_unit([a, b])
+    Z = space.tree.node_activity(X)
+    return sum(
+        c.cross(X[:1], X[1:], eta)[0, 0] for c in components if Z[0, c.node] and Z[1, c.node]
+    )
+
+
+def test_definition_4_on_the_papers_tree():
+    """The covariance is that of the shared part of two paths."""
+    space = bq.benchmarks.small_balanced(shared=True).space
+    components, hyper = paper_add_tree(space)
+    assert len(components) == 6  # r8, r9 and four leaves; the root has no variable
+    eta = hyper.eta(hyper.mean)
+    a = {"x1": 0, "r8": 0.2, "x2": 0, "x4": 0.5}
+    same_half = {"x1": 0, "r8": 0.7, "x2": 1, "x5": 0.5}
+    other_half = {"x1": 1, "r9": 0.2, "x3": 0, "x6": 0.5}
+    length, variance = 0.5, 1.0
+    shared = variance * np.exp(-((0.2 - 0.7) ** 2) / (2 * length**2))
+    assert covariance(components, eta, space, a, same_half) == pytest.approx(shared)
+    assert covariance(components, eta, space, a, other_half) == 0.0
+    assert covariance(components, eta, space, a, a) == pytest.approx(2 * variance)
+
+
+def test_components_of_the_default_model():
+    space = bq.Space(
+        {
+            "lr": bq.Float(0, 1),
+            "model": bq.Choice(
+                {
+                    "svm": {"C": bq.Float(0, 1), "kernel": bq.Choice({"linear": {}, "rbf": {"g": bq.Float(0, 1)}})},
+                    "forest": {"depth": bq.Int(1, 9)},
+                    "boosting": {},
+                    ("forest", "boosting"): {"trees": bq.Int(1, 100)},
+                }
+            ),
+        }
+    )  # fmt: skip
+    components, _ = add_tree(space)
+    names = {
+        (c.name.split()[0], space.nodes[c.node].label): {
+            space.dimensions[f.dimension].name for f in c.features
+        }
+        for c in components
+    }
+    assert names["own", "root"] == {"lr"}
+    assert names["chain", "kernel=rbf"] == {"lr", "C", "g"}
+    assert names["chain", "kernel=linear"] == {"lr", "C"}
+    # A tuple key's variables are certainly there with each of its options.
+    assert names["chain", "model=forest"] == {"lr", "depth", "trees"}
+    assert names["chain", "model=boosting"] == {"lr", "trees"}
+    assert names["chain", "model=forest|boosting"] == {"lr", "trees"}
+    constants = {label for kind, label in names if kind == "constant"}
+    assert constants == {"model=svm", "model=forest", "model=boosting"} | {
+        "kernel=linear",
+        "kernel=rbf",
+    }
+    assert not any("model" in dims or "kernel" in dims for dims in names.values())
+
+
+def test_hierarchy_moves_all_components_together():
+    space = bq.benchmarks.small_balanced(shared=True).space
+    components, hyper = add_tree(space)
+    before = hyper.eta(hyper.mean)
+    raised = hyper.mean.copy()
+    raised[0] += 1.0  # the common log variance of the nodes' own components
+    after = hyper.eta(raised)
+    for component in components:
+        change = after[component.variance] - before[component.variance]
+        assert change == pytest.approx(1.0 if component.name.startswith("own") else 0.0)
+
+
+@pytest.mark.parametrize("lam", [-1.0, 0.0, 0.5, 1.0, 2.0, 2.5])
+def test_yeo_johnson(lam):
+    from scipy.stats import yeojohnson
+
+    y = np.array([-3.0, -0.5, 0.0, 0.2, 4.0])
+    t, log_slope = yeo_johnson(y, lam)
+    np.testing.assert_allclose(t, yeojohnson(y, lam), atol=1e-12)
+    numeric = (yeo_johnson(y + 1e-6, lam)[0] - yeo_johnson(y - 1e-6, lam)[0]) / 2e-6
+    np.testing.assert_allclose(np.exp(log_slope), numeric, rtol=1e-5)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.3])
+def test_targets_are_standardised_with_their_jacobian(lam):
+    rng = np.random.default_rng(0)
+    y = rng.gamma(2.0, size=30) * 50
+    noise = np.where(rng.random(30) < 0.5, 1.0, np.nan)
+    targets = transform(y, noise, lam)
+    assert targets.z.mean() == pytest.approx(0.0, abs=1e-12)
+    assert targets.z.std() == pytest.approx(1.0)
+    order = np.argsort(y)
+    slopes = np.exp(yeo_johnson((y - y.mean()) / y.std(), lam)[1])
+    width = np.std(yeo_johnson((y - y.mean()) / y.std(), lam)[0])
+    assert np.all(np.diff(targets.z[order]) > 0)
+    expected = (slopes / (y.std() * width)) ** 2
+    known = ~np.isnan(noise)
+    np.testing.assert_allclose(targets.noise[known], expected[known])
+    assert targets.log_jacobian == pytest.approx(0.5 * np.log(expected).sum())
+
+
+def test_targets_of_odd_values():
+    for y in ([1.0, 1.0], [0.0, 0.0], [1e300, -1e300], [1e-300, 0.0], [5.0, 5.0 + 1e-15]):
+        targets = transform(np.array(y), np.array([np.nan, 0.1]))
+        assert np.all(np.isfinite(targets.z))
+        assert np.isfinite(targets.noise[1])

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.acquisition.base import LogEI, LowerBound
+from bosquet.models.add_tree import add_tree
+from bosquet.models.gp import AdditiveGP
+from bosquet.search.tree_path import PathSearch
+
+
+def fitted(problem, n, seed=0):
+    space = problem.space
+    configs = space.sample(seed, n)
+    X = space.to_unit(configs)
+    y = np.array([problem(config) for config in configs])
+    z = (y - y.mean()) / y.std()
+    components, hyper = add_tree(space)
+    gp = AdditiveGP(components, hyper, X, space.tree.node_activity(X), z)
+    return space, X, z, gp.posterior(gp.fit([hyper.mean])[0])
+
+
+@pytest.mark.parametrize("kind", [lambda z: LogEI(z.min()), lambda z: LowerBound(2.0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_finds_what_a_fine_grid_finds(seed, kind):
+    space, X, z, posterior = fitted(bq.benchmarks.small_balanced(shared=True), 25, seed)
+    acquisition = kind(z)
+    paths = list(space.tree.paths())
+    search = PathSearch(space, posterior, acquisition)
+    found = search.maximise(paths, X[np.argsort(z)[:5]], np.random.default_rng(seed))
+    assert [s.path for s in found] == sorted(
+        paths, key=lambda p: -next(s.values[0] for s in found if s.path == p)
+    )
+    line = np.linspace(0, 1, 121)
+    for scored in found:
+        rows = np.repeat(scored.X[:1], len(line) ** 2, axis=0)
+        active = np.flatnonzero(space.activity(scored.X[:1])[0])
+        free = [i for i in active if isinstance(space.dimensions[i].parameter, bq.Float)]
+        first, second = np.meshgrid(line, line)
+        rows[:, free[0]], rows[:, free[1]] = first.ravel(), second.ravel()
+        assert scored.values[0] >= search.score(scored.path, rows).values[0] - 1e-3
+
+
+def test_discrete_spaces_are_searched_to_the_best_value():
+    problem = bq.benchmarks.mixed(shift=2)
+    space, X, z, posterior = fitted(problem, 40)
+    search = PathSearch(space, posterior, LowerBound(1.0))
+    rng = np.random.default_rng(0)
+    for scored in search.maximise(list(space.tree.paths()), X[np.argsort(z)[:5]], rng):
+        np.testing.assert_array_equal(space.snap(scored.X), scored.X)
+        rivals = search.candidates(scored.path, X, 20_000, rng)
+        assert scored.values[0] >= search.score(scored.path, rivals).values[0] - 0.05
+
+
+def test_candidates_lie_on_their_path():
+    space = bq.benchmarks.and_or(3).space
+    search = PathSearch(space, None, None)
+    good = space.to_unit(space.sample(0, 4))
+    for path in list(space.tree.paths())[:5]:
+        rows = search.candidates(path, good, 50, np.random.default_rng(0))
+        assert {space.path(config) for config in space.from_unit(rows)} == {path}
