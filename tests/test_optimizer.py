@@ -113,6 +113,13 @@ def test_what_a_user_does_to_a_config_stays_with_the_user(space):
     assert opt.pending[0].config == proposed
 
 
+def test_the_papers_version_by_name(space):
+    by_name = bq.Optimizer(space, "add-tree.paper").strategy
+    assert vars(by_name) == vars(bq.strategies.AddTree.paper())
+    with pytest.raises(ValueError, match=r"strategy='add-tree\.else'"):
+        bq.Optimizer(space, "add-tree.else")
+
+
 def test_without_a_seed_runs_differ_and_can_be_repeated(space):
     first, second = bq.Optimizer(space), bq.Optimizer(space)
     assert first.seed != second.seed

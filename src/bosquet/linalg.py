@@ -17,11 +17,11 @@ def cholesky(K: Array) -> tuple[Array, float]:
 
     Raises LinAlgError when even a large jitter does not help, or K is not finite.
     """
+    level = float(np.mean(np.diag(K)))
     factor, info = lapack.dpotrf(K, lower=1, clean=1)
-    if info == 0:
+    if info == 0 and np.isfinite(level):
         return factor, 0.0
     relative = _FIRST_JITTER
-    level = float(np.mean(np.diag(K)))
     while relative <= _LAST_JITTER and np.isfinite(level):
         jitter = relative * level
         factor, info = lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1, clean=1)

@@ -37,14 +37,17 @@ def test_components_of_the_default_model():
             "lr": bq.Float(0, 1),
             "model": bq.Choice(
                 {
-                    "svm": {"C": bq.Float(0, 1), "kernel": bq.Choice({"linear": {}, "rbf": {"g": bq.Float(0, 1)}})},
+                    "svm": {
+                        "C": bq.Float(0, 1),
+                        "kernel": bq.Choice({"linear": {}, "rbf": {"g": bq.Float(0, 1)}}),
+                    },
                     "forest": {"depth": bq.Int(1, 9)},
                     "boosting": {},
                     ("forest", "boosting"): {"trees": bq.Int(1, 100)},
                 }
             ),
         }
-    )  # fmt: skip
+    )
     components, _ = add_tree(space)
     names = {
         (c.name.split()[0], space.nodes[c.node].label): {

@@ -44,7 +44,7 @@ class Job:
 
     def check(self) -> None:
         """Raises ValueError when nobody knows the method or the problem, or noise is not one."""
-        if self.method not in STRATEGIES and self.method not in PEERS:
+        if self.method not in PEERS and self.method.removesuffix(".paper") not in STRATEGIES:
             known = ", ".join([*STRATEGIES, *PEERS])
             raise ValueError(f"method={self.method!r} must be one of {known}")
         if self.problem not in PROBLEMS:

@@ -49,6 +49,11 @@ def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     return Targets((t - middle) / width, spoiled, lam, float(np.sum(np.log(slope))))
 
 
+def log_prior_of_lambda(lam: float) -> float:
+    """Centred on the identity: a transform can break additivity, so it must be worth it."""
+    return -0.5 * ((lam - 1.0) / 0.75) ** 2
+
+
 def _moments(y: Array) -> tuple[float, float]:
     """Mean and standard deviation; 1 for values that do not differ, and safe for huge ones."""
     size = float(np.max(np.abs(y)))

@@ -23,10 +23,15 @@ __all__ = [
 
 
 def get(strategy: str | Strategy) -> Strategy:
-    """The strategy of a name, with its defaults; an instance is returned as it is."""
+    """The strategy of a name, with its defaults; an instance is returned as it is.
+
+    A name followed by ``.paper`` means the algorithm exactly as published.
+    """
     if isinstance(strategy, Strategy):
         return strategy
-    if isinstance(strategy, str) and strategy in STRATEGIES:
-        return STRATEGIES[strategy]()
+    if isinstance(strategy, str):
+        name, _, version = strategy.partition(".")
+        if name in STRATEGIES and version in ("", "paper"):
+            return STRATEGIES[name].paper() if version else STRATEGIES[name]()
     known = ", ".join(sorted(STRATEGIES))
     raise ValueError(f"strategy={strategy!r} must be one of {known}, or a Strategy instance")

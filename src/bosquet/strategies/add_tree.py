@@ -33,7 +33,7 @@ from bosquet.data import Dataset, Key, key_of
 from bosquet.kernels.components import Component, Hyperparameters
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.gp import AdditiveGP, Posterior
-from bosquet.models.transform import transform
+from bosquet.models.transform import Targets, log_prior_of_lambda, transform
 from bosquet.search.node_sum import best_path, maximise_node_sum
 from bosquet.search.tree_path import Path, PathSearch
 from bosquet.space import Config, Space
@@ -47,6 +47,8 @@ _GOOD = 8  # evaluated rows worth perturbing
 _MOST_PATHS = 32  # searched in one ask
 _COLD_EVERY = 5  # trials between fits that also start from the prior
 _ALWAYS_REFIT = 100  # trials up to which every ask fits anew
+_OFTEN_TRANSFORM = 30  # trials up to which every fit looks at other transforms
+_LAMBDA_STEP = 0.5
 _SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
@@ -130,31 +132,45 @@ class AddTree(Strategy):
     # -- the model ---------------------------------------------------------------------------
 
     def _fit(self, task: Task, data: Dataset) -> tuple[Posterior, Array, dict[str, Any]]:
-        """The posterior given all trials, the standardised targets, and what to remember."""
+        """The posterior given all trials, the transformed targets, and what to remember."""
         components, hyper = self.model(task.space)
-        targets = transform(data.y, data.noise)
         Z = task.space.tree.node_activity(data.X)
-        gp = AdditiveGP(components, hyper, data.X, Z, targets.z, targets.noise)
-        theta, fitted_at = self._last_fit(task, len(hyper.mean))
         n = len(data.y)
-        if theta is None:
-            theta, fitted_at = gp.fit([hyper.mean])[0], n
-        elif n <= _ALWAYS_REFIT or n - fitted_at >= n // 50:
-            starts = [theta, hyper.mean] if n % _COLD_EVERY == 0 else [theta]
-            theta, fitted_at = gp.fit(starts)[0], n
+
+        def model(lam: float) -> tuple[AdditiveGP, Targets]:
+            targets = transform(data.y, data.noise, lam)
+            gp = AdditiveGP(components, hyper, data.X, Z, targets.z, targets.noise)
+            return gp, targets
+
+        theta, lam, fitted_at = self._last_fit(task, hyper)
+        gp, targets = model(lam)
+        if fitted_at == 0 or n <= _ALWAYS_REFIT or n - fitted_at >= n // 50:
+            fitted_at = n
+            cold = n % _COLD_EVERY == 0
+            theta, evidence = gp.fit([theta, hyper.mean] if cold else [theta])
+            if self.hierarchical and (cold or n <= _OFTEN_TRANSFORM):
+                evidence += targets.log_jacobian + log_prior_of_lambda(lam)
+                for other in (lam - _LAMBDA_STEP, lam + _LAMBDA_STEP):
+                    rival, rival_targets = model(other)
+                    rival_theta, rival_evidence = rival.fit([theta])
+                    rival_evidence += rival_targets.log_jacobian + log_prior_of_lambda(other)
+                    if rival_evidence > evidence:
+                        gp, targets, theta = rival, rival_targets, rival_theta
+                        lam, evidence = other, rival_evidence
         posterior = gp.posterior(theta)
         if task.pending:
             P = task.space.to_unit([trial.config for trial in task.pending])
             posterior = posterior.with_pending(P, task.space.tree.node_activity(P))
-        return posterior, targets.z, {"theta": theta.tolist(), "fitted_at": fitted_at}
+        info = {"theta": theta.tolist(), "lambda": lam, "fitted_at": fitted_at}
+        return posterior, targets.z, info
 
-    def _last_fit(self, task: Task, size: int) -> tuple[Array | None, int]:
-        """Hyper-parameters of the highest-numbered complete trial that has them."""
+    def _last_fit(self, task: Task, hyper: Hyperparameters) -> tuple[Array, float, int]:
+        """theta, lambda and n of the highest-numbered complete trial that has them."""
         for trial in reversed(task.history.complete):
             theta = trial.info.get("theta", ())
-            if len(theta) == size:
-                return np.array(theta), int(trial.info["fitted_at"])
-        return None, 0
+            if len(theta) == len(hyper.mean):
+                return np.array(theta), trial.info["lambda"], trial.info["fitted_at"]
+        return hyper.mean, 1.0, 0
 
     # -- the search --------------------------------------------------------------------------
 

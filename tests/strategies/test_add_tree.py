@@ -1,0 +1,88 @@
+import json
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.strategies import AddTree
+from bosquet.strategies.add_tree import initial_trials
+
+
+def best_distance(problem, strategy, n, seed):
+    result = bq.minimize(problem, problem.space, n_trials=n, strategy=strategy, seed=seed)
+    return result.best_value - problem.minimum
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_finds_the_right_branch_and_its_optimum(seed):
+    problem = bq.benchmarks.small_balanced(shared=True, shift=seed)
+    assert best_distance(problem, "add-tree", 40, seed) < 1e-4
+
+
+def test_it_learns_on_a_flat_space_too():
+    problem = bq.benchmarks.branin()
+    assert best_distance(problem, "add-tree", 40, 0) < 1e-2
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "logei"])
+def test_acquisitions_on_the_path_posterior(acquisition):
+    problem = bq.benchmarks.small_balanced()
+    assert best_distance(problem, AddTree(acquisition=acquisition), 30, 0) < 0.11
+
+
+def test_the_papers_algorithm_optimises_its_own_example():
+    problem = bq.benchmarks.small_balanced()
+    assert best_distance(problem, AddTree.paper(), 30, 0) < 0.11
+    paper = AddTree.paper()
+    assert (paper.acquisition, paper.kernel, paper.hierarchical) == ("node-ucb", "se", False)
+
+
+def test_what_does_not_go_together_is_said():
+    with pytest.raises(ValueError, match="acquisition='magic' must be one of logei, ucb"):
+        AddTree(acquisition="magic")
+    with pytest.raises(ValueError, match="'node-ucb' adds up separate nodes"):
+        AddTree(acquisition="node-ucb")
+    with pytest.raises(ValueError, match="hierarchical=False is the paper's model"):
+        AddTree(hierarchical=False)
+
+
+def warmed(problem, n, **options):
+    opt = bq.Optimizer(problem.space, "add-tree", seed=0, **options)
+    for _ in range(n):
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+    return opt
+
+
+def test_batches_do_not_cluster():
+    problem = bq.benchmarks.branin()
+    opt = warmed(problem, 12)
+    X = problem.space.to_unit([trial.config for trial in opt.ask(5)])
+    gaps = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
+    assert min(gaps) > 0.03
+
+
+def test_info_says_why():
+    opt = warmed(bq.benchmarks.small_balanced(), 8)
+    info = opt.ask().info
+    assert info["why"].startswith("highest logei")
+    assert info["fitted_at"] == 8
+    assert {"path", "acquisition", "theta"} <= info.keys()
+    json.dumps(info, allow_nan=False)
+
+
+def test_known_noise_is_respected():
+    """A value with a huge variance must not make its neighbourhood attractive."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    opt = bq.Optimizer(space, "add-tree", seed=0)
+    for x in np.linspace(0, 1, 9):
+        opt.tell({"x": float(x)}, (x - 0.8) ** 2, noise_variance=1e-6)
+    opt.tell({"x": 0.2}, -50.0, noise_variance=1e6)
+    assert abs(opt.ask().config["x"] - 0.8) < 0.15
+
+
+def test_the_first_model_comes_after_paths_and_dimensions():
+    assert initial_trials(bq.benchmarks.small_balanced(shared=True).space) == 4
+    assert initial_trials(bq.benchmarks.large_balanced().space) == 8
+    assert initial_trials(bq.benchmarks.hartmann6().space) == 8
+    assert initial_trials(bq.benchmarks.and_or(3).space) == 12
