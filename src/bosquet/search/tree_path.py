@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.kernels.features import is_continuous
+from bosquet.models.feasibility import Feasibility
 from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
@@ -50,18 +51,24 @@ class Scored:
 
 
 class PathSearch:
-    """The search on one space with one posterior and acquisition function."""
+    """The search on one space with one posterior and acquisition function.
+
+    The log-probability of success joins the acquisition wherever rows are compared; climbing looks
+    at the acquisition alone.
+    """
 
     def __init__(
         self,
         space: Space,
         posterior: Posterior,
         acquisition: Acquisition,
+        feasibility: Feasibility | None = None,
         effort: Effort | None = None,
     ) -> None:
         self._space = space
         self._posterior = posterior
         self._acquisition = acquisition
+        self._feasibility = feasibility
         self._effort = Effort() if effort is None else effort
 
     def maximise(
@@ -79,7 +86,10 @@ class PathSearch:
         return sorted(found, key=lambda scored: -scored.values[0])
 
     def score(self, path: Path, X: Array) -> Scored:
-        values = self._acquisition.value(*self._posterior.moments(X, self._posterior.on_path(path)))
+        components = self._posterior.on_path(path)
+        values = self._acquisition.value(*self._posterior.moments(X, components))
+        if self._feasibility is not None:
+            values = values + self._feasibility.log_probability(X, path)
         order = np.argsort(-values, kind="stable")
         return Scored(path, X[order], values[order])
 

@@ -32,6 +32,7 @@ from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, key_of
 from bosquet.kernels.components import Component, Hyperparameters
 from bosquet.models.add_tree import add_tree, paper_add_tree
+from bosquet.models.feasibility import Feasibility
 from bosquet.models.gp import AdditiveGP, Posterior
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
 from bosquet.search.node_sum import best_path, maximise_node_sum
@@ -193,9 +194,16 @@ class AddTree(Strategy):
         acquisition: Acquisition = LogEI(best)
         if self.acquisition != "logei":
             acquisition = _bound(_largest_dimension(task.space), t)
-        search = PathSearch(task.space, posterior, acquisition)
+        search = PathSearch(task.space, posterior, acquisition, _feasibility(task))
         found = _free_of_each_path(task, search, good, taken, rng)
         return max(found, key=lambda free: free[1], default=None)
+
+
+def _feasibility(task: Task) -> Feasibility | None:
+    if not task.history.failed:
+        return None
+    failed = np.array([trial.state == "failed" for trial in task.history.trials])
+    return Feasibility(task.space, task.history.units, failed)
 
 
 def _bound(dimension: int, t: int) -> LowerBound:

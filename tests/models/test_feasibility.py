@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.models.feasibility import Feasibility
+
+SPACE = bq.Space(
+    {
+        "s": bq.Float(0, 1),
+        "m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}}),
+    }
+)
+
+
+def probability(configs, failed, query):
+    model = Feasibility(SPACE, SPACE.to_unit(configs), np.array(failed))
+    row = SPACE.to_unit(query)[None]
+    return float(np.exp(model.log_probability(row, SPACE.path(query))[0]))
+
+
+def a(s, x):
+    return {"s": s, "m": "a", "x": x}
+
+
+def test_a_failure_is_felt_nearby_and_nowhere_else():
+    failed = [a(0.5, 0.5)]
+    at, near, far = (probability(failed, [True], a(0.5, x)) for x in (0.5, 0.6, 1.0))
+    assert at < 0.3 < far
+    assert at < near < far
+    assert far == pytest.approx(0.88, abs=0.06)
+    other_branch = {"s": 0.5, "m": "b", "y": 0.5}
+    assert probability(failed, [True], other_branch) > 0.75
+
+
+def test_failures_add_up_and_successes_push_back():
+    spot = a(0.5, 0.5)
+    one = probability([spot], [True], spot)
+    three = probability([spot] * 3, [True] * 3, spot)
+    mixed = probability([spot] * 4, [True, False, False, False], spot)
+    assert three < 0.01 < one < mixed
+
+
+def test_the_search_leaves_a_region_that_fails():
+    """The lowest values would be where evaluations crash: x < 0.4."""
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+
+    def objective(config):
+        if config["x"] < 0.4:
+            raise MemoryError
+        return config["x"] + (config["y"] - 0.3) ** 2
+
+    result = bq.minimize(objective, space, n_trials=25, strategy="add-tree", seed=0)
+    assert result.best_value < 0.42  # close to the edge of what works
+    X = space.to_unit([trial.config for trial in result.history.failed])
+    gaps = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
+    assert min(gaps) > 0.01  # it does not knock at the same door
+
+
+def test_the_reach_of_a_vote_is_learned():
+    """Half of the square fails: a wide reach predicts that best."""
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    configs = space.sample(0, 60)
+    half = np.array([c["x"] < 0.5 for c in configs])
+    model = Feasibility(space, space.to_unit(configs), half)
+    queries = space.to_unit([{"x": x, "y": 0.5} for x in (0.1, 0.9)])
+    low, high = np.exp(model.log_probability(queries, (0,)))
+    assert low < 0.05
+    assert high > 0.95
+
+
+def test_a_branch_that_failed_at_first_is_tried_again():
+    space = bq.Space(
+        {"m": bq.Choice({"good": {"x": bq.Float(0, 1)}, "moody": {"y": bq.Float(0, 1)}})}
+    )
+
+    def objective(config):
+        if config["m"] == "good":
+            return 1 + config["x"]
+        if config["y"] < 0.7:
+            raise RuntimeError("crashed")
+        return config["y"] - 0.7
+
+    result = bq.minimize(objective, space, n_trials=40, strategy="add-tree", seed=1)
+    assert result.best_config["m"] == "moody"
