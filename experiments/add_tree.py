@@ -14,7 +14,7 @@ from bosquet.benchmarks import summary
 from bosquet.benchmarks.harness import Job, read_runs, run_all
 
 ROOT = Path(__file__).parent.parent
-METHODS = ("add-tree", "add-tree.paper", "optuna-tpe", "sobol")
+METHODS = ("add-tree", "add-tree.paper", "optuna-tpe", "optuna-tpe-group", "sobol")
 PROBLEMS = (
     "small-shared",
     "small-shared-shifted",
@@ -25,6 +25,8 @@ PROBLEMS = (
     "mixed",
     "branin",
     "hartmann6",
+    "pipeline-breast_cancer",
+    "pipeline-diabetes",
 )
 N_TRIALS = 40
 BUDGETS = (20, 40)
@@ -59,12 +61,17 @@ def main() -> None:
     runs = sorted((r for r in read_runs(out) if r.job in order), key=lambda r: order[r.job])
     lines = ["| problem | " + " | ".join(METHODS) + " |", "|---" * (len(METHODS) + 1) + "|"]
     for problem, by_method in summary.by_problem(runs).items():
+        if any(run.minimum is None for same in by_method.values() for run in same):
+            continue
         counts = []
         for method in METHODS:
             last = [summary.best_so_far(run)[-1] for run in by_method.get(method, [])]
             counts.append(f"{sum(value > STUCK for value in last)} of {len(last)}")
         lines.append(f"| {problem} | " + " | ".join(counts) + " |")
+    ranks = sorted(summary.average_ranks(runs, N_TRIALS).items(), key=lambda item: item[1])
     head = HEAD.format(seeds=options.seeds, n=N_TRIALS, stuck=STUCK)
+    head += f"Average rank of the median after {N_TRIALS}: "
+    head += ", ".join(f"{method} {rank:.2f}" for method, rank in ranks) + ".\n\n"
     text = head + "![medians with quartile bands](add-tree.png)\n\n## Stuck seeds\n\n"
     text += "\n".join(lines) + "\n\n## Distances\n\n" + summary.markdown(runs, BUDGETS)
     (ROOT / "docs" / "add-tree.md").write_text(text, encoding="utf-8")

@@ -40,9 +40,9 @@ CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
 CONSTANT = Prior(np.log(0.3), 1.0)
 LENGTH = Prior(np.log(0.5), 0.5)
 NOISE = Prior(np.log(1e-4), 3.0)
-VARIANCE_SD = 0.5  # of one component about its kind
-COMPONENT_LENGTH_SD = 0.2  # of the length-scales of one component about the common one
-FEATURE_LENGTH_SD = 0.3  # of one feature, wherever it appears
+VARIANCE_SD = 0.2  # of one component about its kind
+COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
+FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
 _SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 _NOISE_BOUNDS = (np.log(1e-9), 0.0)
 
