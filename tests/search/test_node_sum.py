@@ -9,7 +9,7 @@ import bosquet as bq
 from bosquet.acquisition.base import LowerBound
 from bosquet.models.add_tree import add_tree
 from bosquet.models.gp import AdditiveGP
-from bosquet.search.node_sum import best_path, maximise_node_sum
+from bosquet.search.node_sum import best_path, maximise_node_sum, promising_paths
 
 SPACES = {
     "tree": bq.benchmarks.large_balanced(shared=True).space,
@@ -71,6 +71,20 @@ def test_nodes_are_searched_one_by_one():
         if any(c.node == i for c in components)
     ]
     assert sum(parts) == pytest.approx(value, abs=1e-9)
+
+
+def test_promising_paths_are_good_and_different():
+    space = SPACES["and-or"]
+    rng = np.random.default_rng(0)
+    components, hyper = add_tree(space)
+    X = space.to_unit(space.sample(rng, 30))
+    y = np.array([float(c["part0"] != "b") + float(c["part2"] != "a") for c in space.from_unit(X)])
+    gp = AdditiveGP(components, hyper, X, space.tree.node_activity(X), (y - y.mean()) / y.std())
+    posterior = gp.posterior(gp.fit([hyper.mean])[0])
+    paths = promising_paths(space, posterior, LowerBound(0.01), 8, rng)
+    assert len(set(paths)) == len(paths) >= 4
+    assert space.tree.path_label(paths[0]).startswith("part0=b")
+    assert space.tree.path_label(paths[0]).endswith("part2=a")
 
 
 def test_time_does_not_grow_with_the_paths():

@@ -81,6 +81,21 @@ def test_known_noise_is_respected():
     assert abs(opt.ask().config["x"] - 0.8) < 0.15
 
 
+def test_noise_that_is_stated_does_not_fool_it():
+    """Sphere with strong noise: the search ends near the optimum, not at a lucky draw."""
+    problem = bq.benchmarks.small_balanced(shift=1)
+    noisy = problem.with_noise(0.1, seed=0)
+    result = bq.minimize(
+        lambda config: bq.Evaluation(noisy(config), 0.01),
+        problem.space,
+        n_trials=40,
+        strategy="add-tree",
+        seed=0,
+    )
+    late = [problem(trial.config) - problem.minimum for trial in result.trials[30:]]
+    assert np.median(late) < 0.12
+
+
 def test_the_first_model_comes_after_paths_and_dimensions():
     assert initial_trials(bq.benchmarks.small_balanced(shared=True).space) == 4
     assert initial_trials(bq.benchmarks.large_balanced().space) == 8

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.kernels.features import is_continuous
 from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
@@ -79,6 +80,52 @@ def _own(space: Space, node: int) -> list[int]:
     return [d for d in space.nodes[node].dimensions if d not in space.tree.children]
 
 
+def promising_paths(
+    space: Space,
+    posterior: Posterior,
+    acquisition: Acquisition,
+    n: int,
+    rng: np.random.Generator,
+) -> list[tuple[int, ...]]:
+    """Up to ``n`` distinct paths with a large sum of optimistic node values, best first.
+
+    The first one is the best; the others are the best after random (Gumbel) perturbations of the
+    node values, which finds good and different ones without enumerating paths.
+    """
+    scored = [_score_node(space, posterior, acquisition, node.index, rng) for node in space.nodes]
+    values = np.array([0.0 if one is None else one[1][0] for one in scored])
+    scale = max(float(np.std(values)), 1e-6)
+    paths = {space.tree.path_of(best_path(space, values.tolist())[1]): None}
+    for _ in range(4 * n):
+        if len(paths) >= n:
+            break
+        moved = values + scale * rng.gumbel(size=len(values))
+        paths[space.tree.path_of(best_path(space, moved.tolist())[1])] = None
+    return list(paths)
+
+
+def _score_node(
+    space: Space,
+    posterior: Posterior,
+    acquisition: Acquisition,
+    node: int,
+    rng: np.random.Generator,
+) -> tuple[Array, Array] | None:
+    """Random rows of a node's own coordinates and their values, best first.
+
+    None where the node has no component: it adds nothing.
+    """
+    components = [c for c in posterior.components if c.node == node]
+    if not components:
+        return None
+    rows = np.full((_CANDIDATES, len(space)), 0.5)
+    for index in _own(space, node):
+        rows[:, index] = space.dimensions[index].parameter.snap(rng.random(_CANDIDATES))
+    values = acquisition.value(*posterior.moments(rows, components))
+    order = np.argsort(-values, kind="stable")
+    return rows[order], values[order]
+
+
 def _search_node(
     space: Space,
     posterior: Posterior,
@@ -87,17 +134,12 @@ def _search_node(
     rng: np.random.Generator,
 ) -> NodeOptimum:
     own = _own(space, node)
-    components = [c for c in posterior.components if c.node == node]
-    rows = np.full((_CANDIDATES, len(space)), 0.5)
-    for index in own:
-        drawn = rng.random(_CANDIDATES)
-        rows[:, index] = space.dimensions[index].parameter.snap(drawn)
-    if not components:
-        return NodeOptimum(rows[0], 0.0)
     acquisition = acquisition_of(max(len(own), 1))
-    values = acquisition.value(*posterior.moments(rows, components))
-    top = rows[np.argsort(-values, kind="stable")[:_POLISHED]]
-    continuous = [i for i in own if np.isinf(space.dimensions[i].parameter.n_values)]
-    top = climb(posterior, acquisition, components, top, continuous)
+    scored = _score_node(space, posterior, acquisition, node, rng)
+    if scored is None:
+        return NodeOptimum(np.full(len(space), 0.5), 0.0)
+    components = [c for c in posterior.components if c.node == node]
+    continuous = [i for i in own if is_continuous(space.dimensions[i].parameter)]
+    top = climb(posterior, acquisition, components, scored[0][:_POLISHED], continuous)
     values = acquisition.value(*posterior.moments(top, components))
     return NodeOptimum(top[np.argmax(values)], float(values.max()))

@@ -35,7 +35,7 @@ from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.gp import AdditiveGP, Posterior
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
-from bosquet.search.node_sum import best_path, maximise_node_sum
+from bosquet.search.node_sum import best_path, maximise_node_sum, promising_paths
 from bosquet.search.tree_path import Path, PathSearch
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Strategy, Task, design
@@ -50,6 +50,7 @@ _COLD_EVERY = 5  # trials between fits that also start from the prior
 _ALWAYS_REFIT = 100  # trials up to which every ask fits anew
 _OFTEN_TRANSFORM = 30  # trials up to which every fit looks at other transforms
 _LAMBDA_STEP = 0.5
+_OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
 _SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
@@ -114,11 +115,13 @@ class AddTree(Strategy):
         if len(data.y) < initial_trials(task.space):
             return design(task, n, rng)
         posterior, z, fitted = self._fit(task, data)
-        good = data.X[np.argsort(z, kind="stable")[:_GOOD]]
+        # What is known of each evaluated point: its value, or with noise the posterior mean.
+        level = posterior_means(task.space, posterior, data.X) if task.history.noisy else z
+        good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:
-            found = self._next(task, posterior, float(z.min()), good, taken, rng)
+            found = self._next(task, posterior, float(level.min()), good, taken, rng)
             if found is None:
                 break
             x, value, config = found
@@ -195,7 +198,7 @@ class AddTree(Strategy):
         if self.acquisition != "logei":
             acquisition = _bound(_largest_dimension(task.space), t)
         search = PathSearch(task.space, posterior, acquisition, _feasibility(task))
-        found = _free_of_each_path(task, search, good, taken, rng)
+        found = _free_of_each_path(task, posterior, search, good, taken, rng)
         return max(found, key=lambda free: free[1], default=None)
 
 
@@ -213,6 +216,7 @@ def _bound(dimension: int, t: int) -> LowerBound:
 
 def _free_of_each_path(
     task: Task,
+    posterior: Posterior,
     search: PathSearch,
     good: Array,
     taken: Collection[Key],
@@ -226,13 +230,25 @@ def _free_of_each_path(
             by_path.setdefault(task.space.path(config), []).append(config)
         scored = [search.score(p, task.space.to_unit(configs)) for p, configs in by_path.items()]
     else:
-        scored = search.maximise(paths_to_search(task.space, good, rng), good, rng)
+        paths = paths_to_search(task.space, posterior, good, rng)
+        scored = search.maximise(paths, good, rng)
     for one in scored:
         for x, value in zip(one.X[:_SPARES], one.values, strict=False):
             config = task.space.from_unit(x)
             if key_of(config) not in taken and task.space.violation(config) is None:
                 yield x, float(value), config
                 break
+
+
+def posterior_means(space: Space, posterior: Posterior, X: Array) -> Array:
+    """The posterior mean at rows of any paths."""
+    means = np.empty(len(X))
+    patterns, which = np.unique(space.tree.node_activity(X), axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        rows = np.flatnonzero(np.ravel(which) == i)
+        path = np.flatnonzero(pattern).tolist()
+        means[rows] = posterior.moments(X[rows], posterior.on_path(path))[0]
+    return means
 
 
 def initial_trials(space: Space) -> int:
@@ -249,10 +265,13 @@ def _largest_dimension(space: Space) -> int:
     return int(best_path(space, values)[0])
 
 
-def paths_to_search(space: Space, good: Array, rng: np.random.Generator) -> list[Path]:
-    """All paths where they are few; else those of the good rows and random ones."""
+def paths_to_search(
+    space: Space, posterior: Posterior, good: Array, rng: np.random.Generator
+) -> list[Path]:
+    """All paths where they are few; else those of the good rows, promising ones and random ones."""
     if space.n_paths <= _MOST_PATHS:
         return list(space.tree.paths())
     known = [tuple(np.flatnonzero(z).tolist()) for z in space.tree.node_activity(good)]
+    promising = promising_paths(space, posterior, _OPTIMISM, _MOST_PATHS // 2, rng)
     drawn = [space.path(config) for config in space.sample(rng, _MOST_PATHS, by="path")]
-    return list(dict.fromkeys([*known, *drawn]))[:_MOST_PATHS]
+    return list(dict.fromkeys([*known, *promising, *drawn]))[:_MOST_PATHS]
