@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +69,7 @@ class Block:
             unit, slope = part.component.gram(part.prepared, eta)
             units.append((unit, slope))
             k = round(len(unit) ** 0.5)
-            where = part.rows if isinstance(part.rows, slice) else np.ix_(part.rows, part.rows)
-            at = (where, where) if isinstance(where, slice) else where
-            K[at] += np.exp(eta[part.component.variance]) * unit.reshape(k, k)
+            K[square(part.rows)] += np.exp(eta[part.component.variance]) * unit.reshape(k, k)
         K.flat[:: n + 1] += self.noise_variance(eta)
         return K, units
 
@@ -90,11 +88,15 @@ class Block:
         W -= 0.5 * inverse_from_cholesky(L)  # d value / d K
         gradient = np.zeros(len(eta))
         for part, (unit, slope) in zip(self.parts, units, strict=True):
-            rows = part.rows
-            w = W[rows, rows] if isinstance(rows, slice) else W[np.ix_(rows, rows)]
-            part.component.pull_back(w.ravel(), unit, slope, part.prepared, eta, gradient)
+            w = W[square(part.rows)].ravel()
+            part.component.pull_back(w, unit, slope, part.prepared, eta, gradient)
         gradient[-1] = np.exp(eta[-1]) * float(np.diag(W)[np.isnan(self.noise)].sum())
         return value, gradient
+
+
+def square(rows: Rows) -> Any:
+    """The index of the rows and columns of a matrix."""
+    return (rows, rows) if isinstance(rows, slice) else np.ix_(rows, rows)
 
 
 def solve(L: Array, right: Array) -> Array:
@@ -176,7 +178,20 @@ class AdditiveGP:
     # -- conditioning ------------------------------------------------------------------------
 
     def posterior(self, theta: Array) -> Posterior:
-        return Posterior(self.components, self.hyper.eta(theta), self.blocks)
+        eta = self.hyper.eta(theta)
+        factors = [cholesky(block.covariance(eta)[0]) for block in self.blocks]
+        conditioned = [
+            _Conditioned(
+                X=block.X,
+                rows={part.component.name: part.rows for part in block.parts},
+                nodes={part.component.node for part in block.parts},
+                L=L,
+                alpha=solve(L, block.y),
+            )
+            for block, (L, _) in zip(self.blocks, factors, strict=True)
+        ]
+        jitter = max((jitter for _, jitter in factors), default=0.0)
+        return Posterior(self.components, eta, conditioned, jitter)
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
@@ -192,19 +207,22 @@ class AdditiveGP:
 
 
 class Posterior:
-    """What the model believes about f (without noise), as a sum and by component."""
+    """What the model believes about f (without noise), as a sum and by component.
+
+    ``jitter`` is what the factorisations needed beyond the noise; mostly nothing.
+    """
 
     def __init__(
-        self, components: Sequence[Component], eta: Array, blocks: Sequence[Block]
+        self,
+        components: Sequence[Component],
+        eta: Array,
+        conditioned: Sequence[_Conditioned],
+        jitter: float,
     ) -> None:
         self.components = tuple(components)
         self.eta = eta
-        self.jitter = 0.0
-        self._conditioned = []
-        for block in blocks:
-            L, jitter = cholesky(block.covariance(eta)[0])
-            self.jitter = max(self.jitter, jitter)
-            self._conditioned.append(_Conditioned(block, L, solve(L, block.y)))
+        self.jitter = jitter
+        self._conditioned = tuple(conditioned)
 
     def with_pending(self, X: Array, Z: NDArray[np.bool_]) -> Posterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
@@ -212,16 +230,14 @@ class Posterior:
         Their weights alpha are exactly zero, so only the factors grow. Rows that connect two
         blocks merge them.
         """
-        merged = Posterior.__new__(Posterior)
-        merged.components, merged.eta, merged.jitter = self.components, self.eta, self.jitter
-        merged._conditioned = list(self._conditioned)
+        conditioned = list(self._conditioned)
         for x, z in zip(X, Z, strict=True):
             mine = [c for c in self.components if z[c.node]]
             nodes = {c.node for c in mine}
-            near = [c for c in merged._conditioned if c.nodes & nodes]
-            rest = [c for c in merged._conditioned if not c.nodes & nodes]
-            merged._conditioned = [*rest, _join(near, mine, x, self.eta)]
-        return merged
+            near = [block for block in conditioned if block.nodes & nodes]
+            rest = [block for block in conditioned if not block.nodes & nodes]
+            conditioned = [*rest, _join(near, mine, x, self.eta)]
+        return Posterior(self.components, self.eta, conditioned, self.jitter)
 
     def on_path(self, path: Sequence[int]) -> list[Component]:
         """The components that are active on a path (the indices of its nodes)."""
@@ -271,17 +287,18 @@ class Posterior:
         return variance
 
 
+@dataclass(frozen=True)
 class _Conditioned:
-    """A block with its factor; rows and weights of what it was conditioned on."""
+    """Connected rows with the factor of their covariance."""
 
-    def __init__(self, block: Block | None, L: Array, alpha: Array) -> None:
-        self.L, self.alpha = L, alpha
-        if block is not None:
-            self.X = block.X
-            self.rows = {part.component.name: part.rows for part in block.parts}
-            self.nodes = {part.component.node for part in block.parts}
+    X: Array
+    rows: dict[str, Rows]
+    """By name of the component, the rows where it is active."""
+    nodes: set[int]
+    L: Array
+    alpha: Array
 
-    @cached_property
+    @property
     def n(self) -> int:
         return len(self.alpha)
 
@@ -312,31 +329,30 @@ def _join(
     near: Sequence[_Conditioned], components: Sequence[Component], x: Array, eta: Array
 ) -> _Conditioned:
     """Blocks and one believed row that touches them all, as one block."""
-    sizes = [block.n for block in near]
-    n = sum(sizes)
-    L = np.zeros((n, n))
-    cross = np.zeros((n, 1))
-    joined = _Conditioned(None, L, np.zeros(n + 1))
-    joined.X = np.vstack([*(block.X for block in near), x[None]])
-    joined.nodes = set().union(*(block.nodes for block in near), {c.node for c in components})
+    n = sum(block.n for block in near)
+    L, cross, alpha = np.zeros((n, n)), np.zeros((n, 1)), np.zeros(n + 1)
     rows: dict[str, list[NDArray[np.int64]]] = {}
     start = 0
-    for block, size in zip(near, sizes, strict=True):
-        inside = slice(start, start + size)
+    for block in near:
+        inside = slice(start, start + block.n)
         L[inside, inside] = block.L
-        joined.alpha[inside] = block.alpha
+        alpha[inside] = block.alpha
         found = block.cross(x[None], components, eta)
         cross[inside, 0] = 0.0 if found is None else found[0]
-        for key, old in block.rows.items():
-            rows.setdefault(key, []).append(np.arange(size)[old] + start)
-        start += size
+        for name, old in block.rows.items():
+            rows.setdefault(name, []).append(np.arange(block.n)[old] + start)
+        start += block.n
     for component in components:
         rows.setdefault(component.name, []).append(np.array([n]))
-    joined.rows = {key: np.concatenate(parts) for key, parts in rows.items()}
     noise = float(np.exp(eta[-1])) + NOISE_FLOOR
     corner = sum(float(c.diagonal(x[None], eta)[0]) for c in components) + noise
-    joined.L = grow_cholesky(L, cross, np.array([[corner]]))
-    return joined
+    return _Conditioned(
+        X=np.vstack([*(block.X for block in near), x[None]]),
+        rows={name: np.concatenate(parts) for name, parts in rows.items()},
+        nodes={c.node for c in components}.union(*(block.nodes for block in near)),
+        L=grow_cholesky(L, cross, np.array([[corner]])),
+        alpha=alpha,
+    )
 
 
 def _connected(Z: NDArray[np.bool_], nodes: set[int]) -> Iterator[NDArray[np.int64]]:

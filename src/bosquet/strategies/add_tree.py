@@ -46,8 +46,8 @@ ACQUISITIONS = ("logei", "ucb", "node-ucb")
 
 _GOOD = 8  # evaluated rows worth perturbing
 _MOST_PATHS = 32  # searched in one ask
-_COLD_EVERY = 5  # trials between fits that also start from the prior
-_ALWAYS_REFIT = 100  # trials up to which every ask fits anew
+_FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
+_COLD_EVERY = 5
 _OFTEN_TRANSFORM = 30  # trials up to which every fit looks at other transforms
 _LAMBDA_STEP = 0.5
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
@@ -76,6 +76,8 @@ class AddTree(Strategy):
             raise ValueError(
                 f"acquisition={acquisition!r} must be one of {', '.join(ACQUISITIONS)}"
             )
+        if kernel not in ("matern52", "se"):
+            raise ValueError(f"kernel={kernel!r} must be 'matern52' or 'se'")
         if acquisition == "node-ucb" and interactions:
             raise ValueError(
                 "acquisition='node-ucb' adds up separate nodes, which interactions along a path "
@@ -148,10 +150,12 @@ class AddTree(Strategy):
 
         theta, lam, fitted_at = self._last_fit(task, hyper)
         gp, targets = model(lam)
-        if fitted_at == 0 or n <= _ALWAYS_REFIT or n - fitted_at >= n // 50:
+        few = n <= _FEW
+        if fitted_at == 0 or few or n - fitted_at >= n // 50:
             fitted_at = n
-            cold = n % _COLD_EVERY == 0
-            theta, evidence = gp.fit([theta, hyper.mean] if cold else [theta])
+            cold = few and n % _COLD_EVERY == 0
+            starts = [theta, hyper.mean] if cold else [theta]
+            theta, evidence = gp.fit(starts, max_iterations=200 if few else 50)
             if self.hierarchical and (cold or n <= _OFTEN_TRANSFORM):
                 evidence += targets.log_jacobian + log_prior_of_lambda(lam)
                 for other in (lam - _LAMBDA_STEP, lam + _LAMBDA_STEP):
