@@ -73,6 +73,16 @@ def test_info_says_why():
     json.dumps(info, allow_nan=False)
 
 
+def test_every_sixth_trial_explores_where_branches_could_be_lost():
+    opt = warmed(bq.benchmarks.small_balanced(), 24)
+    explored = [t.number for t in opt.history.trials if "exploration" in t.info["why"]]
+    assert explored == [5, 11, 17, 23]
+    flat = warmed(bq.benchmarks.branin(), 12)
+    assert not any("exploration" in t.info["why"] for t in flat.history.trials)
+    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
+        AddTree(explore_every=1)
+
+
 def test_known_noise_is_respected():
     """A value with a huge variance must not make its neighbourhood attractive."""
     space = bq.Space({"x": bq.Float(0, 1)})

@@ -151,8 +151,8 @@ def _optuna(run: _Run, sampler: str, *, flat: bool = False, **settings: Any) -> 
 
     def configure(trial: Any) -> Config:
         if not flat:
-            return _configure(space, partial(_suggest, trial))
-        drawn = [_suggest(trial, dimension) for dimension in space.dimensions]
+            return _configure(space, partial(suggest, trial))
+        drawn = [suggest(trial, dimension) for dimension in space.dimensions]
         return _configure(space, lambda dimension: drawn[dimension.index])
 
     with _quiet("optuna"):
@@ -166,7 +166,7 @@ def _optuna(run: _Run, sampler: str, *, flat: bool = False, **settings: Any) -> 
             study.tell(trial, math.inf if value is None else value)
 
 
-def _suggest(trial: Any, dimension: Dimension) -> Any:
+def suggest(trial: Any, dimension: Dimension) -> Any:
     name, parameter = dimension.qualified_name, dimension.parameter
     if isinstance(parameter, Choice):
         return trial.suggest_categorical(name, parameter.options)

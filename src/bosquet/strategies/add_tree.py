@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, key_of
 from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.features import is_continuous
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.gp import AdditiveGP, Posterior
@@ -59,6 +60,10 @@ class AddTree(Strategy):
 
     ``acquisition`` is ``"logei"`` or ``"ucb"`` on the posterior of each path, or ``"node-ucb"``
     for the paper's sum of per-node bounds, which needs ``interactions=False``.
+
+    Every ``explore_every``-th trial (None: never) is a point of the space-filling design on a path
+    visited least, unless the space is one box of continuous variables: a model that is sure of
+    itself on few points must not give up a branch for ever.
     """
 
     name: ClassVar[str] = "add-tree"
@@ -71,6 +76,7 @@ class AddTree(Strategy):
         constants: bool = True,
         kernel: Literal["matern52", "se"] = "matern52",
         hierarchical: bool = True,
+        explore_every: int | None = 6,
     ) -> None:
         if acquisition not in ACQUISITIONS:
             raise ValueError(
@@ -83,6 +89,8 @@ class AddTree(Strategy):
                 "acquisition='node-ucb' adds up separate nodes, which interactions along a path "
                 "do not allow: use interactions=False, or another acquisition"
             )
+        if explore_every is not None and explore_every < 2:
+            raise ValueError(f"explore_every={explore_every!r} must be at least 2, or None")
         if not hierarchical and (interactions or constants or kernel != "se"):
             raise ValueError(
                 "hierarchical=False is the paper's model: it goes with kernel='se', "
@@ -93,6 +101,7 @@ class AddTree(Strategy):
         self.constants = constants
         self.kernel = kernel
         self.hierarchical = hierarchical
+        self.explore_every = explore_every
 
     @classmethod
     def paper(cls) -> Self:
@@ -103,6 +112,7 @@ class AddTree(Strategy):
             constants=False,
             kernel="se",
             hierarchical=False,
+            explore_every=None,
         )
 
     def model(self, space: Space) -> tuple[list[Component], Hyperparameters]:
@@ -123,6 +133,12 @@ class AddTree(Strategy):
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:
+            if self._explores(task.space, task.index + len(proposals)):
+                explored = design(task, 1, rng)[0]
+                why = "exploration: the design on a path visited least"
+                proposals.append(Proposal(explored.config, explored.info | {"why": why} | fitted))
+                taken.add(key_of(explored.config))
+                continue
             found = self._next(task, posterior, float(level.min()), good, taken, rng)
             if found is None:
                 break
@@ -134,6 +150,13 @@ class AddTree(Strategy):
             proposals.append(Proposal(config, info | fitted))
             posterior = posterior.with_pending(x[None], task.space.tree.node_activity(x[None]))
         return proposals or design(task, n, rng)
+
+    def _explores(self, space: Space, number: int) -> bool:
+        if self.explore_every is None or number % self.explore_every != self.explore_every - 1:
+            return False
+        return space.n_paths > 1 or any(
+            not is_continuous(dimension.parameter) for dimension in space.dimensions
+        )
 
     # -- the model ---------------------------------------------------------------------------
 
