@@ -24,7 +24,7 @@ format: $(VENV)/.dev
 
 # The strategies on the shifted trees; `make peers` adds the other libraries.
 bench: $(VENV)/.dev
-	$(BIN)/bosquet bench --problems shifted --methods random,sobol --seeds 5 --jobs 2
+	$(BIN)/bosquet bench --problems shifted --methods add-tree,sobol --seeds 5 --jobs 2
 
 peers: $(VENV)/.peers
 	$(BIN)/python experiments/peers.py

@@ -77,7 +77,7 @@ def _add_bench(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     bench.add_argument(
-        "--methods", default="random,sobol", help="names by comma (default: %(default)s)"
+        "--methods", default="add-tree,sobol", help="names by comma (default: %(default)s)"
     )
     bench.add_argument(
         "--problems",

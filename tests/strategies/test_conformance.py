@@ -5,7 +5,10 @@ import pytest
 from bosquet.strategies import STRATEGIES
 from bosquet.testing import STRATEGY_CHECKS
 
-MAKERS = STRATEGIES | {f"{name}.paper": cls.paper for name, cls in STRATEGIES.items()}
+PAPERS = {
+    f"{name}.paper": cls.paper for name, cls in STRATEGIES.items() if "paper" in vars(cls)
+}
+MAKERS = STRATEGIES | PAPERS
 
 
 @pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)

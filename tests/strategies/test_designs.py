@@ -107,4 +107,4 @@ def test_paper_is_available_for_every_strategy():
 
 def test_auto_says_what_it_chose():
     space = bq.Space({"x": bq.Float(0, 1)})
-    assert bq.Optimizer(space, seed=0).ask().info["strategy"] == "sobol"
+    assert bq.Optimizer(space, seed=0).ask().info["strategy"] == "add-tree"

@@ -1,7 +1,8 @@
 """The default strategy: a documented rule that names another one.
 
-The rule today: always `sobol`. It is extended with every model-based strategy that is measured to
-be better, and says what it chose in ``trial.info["strategy"]``.
+The rule today: always `add-tree`, which begins with the space-filling design. It is refined with
+every strategy that is measured to be better somewhere, and says what it chose in
+``trial.info["strategy"]``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.base import Proposal, Strategy, Task
-from bosquet.strategies.designs import Sobol
 
 
 class Auto(Strategy):
@@ -21,7 +22,7 @@ class Auto(Strategy):
     name: ClassVar[str] = "auto"
 
     def choose(self, task: Task) -> Strategy:  # noqa: ARG002 - the rule does not depend on it yet
-        return Sobol()
+        return AddTree()
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         chosen = self.choose(task)
