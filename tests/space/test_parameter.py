@@ -417,3 +417,9 @@ def test_empty_branches_are_a_list_of_options() -> None:
 )
 def test_describe(parameter: Any, text: str) -> None:
     assert parameter.describe() == text
+
+
+def test_equal_options_of_other_types_make_another_choice() -> None:
+    assert Choice([1, 2]) != Choice([True, 2])
+    assert Choice([1, 2]) != Choice([1.0, 2])
+    assert Choice([1, 2]) == Choice([1, 2])

@@ -5,9 +5,7 @@ import pytest
 from bosquet.strategies import STRATEGIES
 from bosquet.testing import STRATEGY_CHECKS
 
-PAPERS = {
-    f"{name}.paper": cls.paper for name, cls in STRATEGIES.items() if "paper" in vars(cls)
-}
+PAPERS = {f"{name}.paper": cls.paper for name, cls in STRATEGIES.items() if "paper" in vars(cls)}
 MAKERS = STRATEGIES | PAPERS
 
 

@@ -269,6 +269,8 @@ class Choice:
     """Non-empty sub-spaces: the positions of their options, and their named parameters."""
     ordered: bool
     default: Option
+    types: tuple[str, ...]
+    """Of the options: 1 and True are equal, but not the same choice."""
 
     def __init__(
         self,
@@ -303,6 +305,7 @@ class Choice:
                 branches[members] = (*branches.get(members, ()), *parameters)
         object.__setattr__(self, "branches", tuple(branches.items()))
         object.__setattr__(self, "ordered", bool(ordered))
+        object.__setattr__(self, "types", tuple(type(option).__name__ for option in singles))
         object.__setattr__(self, "default", None)
         if default is not None:
             try:
