@@ -162,7 +162,8 @@ def test_noise_on_request_keeps_the_truth():
 @pytest.mark.parametrize("dataset", ["diabetes", "wine"])
 def test_every_branch_of_the_real_pipelines_runs(dataset):
     problem = bq.benchmarks.sklearn_pipeline(dataset)
-    result = bq.minimize(problem, problem.space, n_trials=problem.space.n_paths, seed=0)
+    n = problem.space.n_paths
+    result = bq.minimize(problem, problem.space, n_trials=n, strategy="sobol", seed=0)
     assert not result.history.failed
     assert len(result.history.best_by_path()) == problem.space.n_paths == 18
     assert 0 <= result.best_value < 0.75
