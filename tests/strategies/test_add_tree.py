@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.acquisition.base import LogEI
+from bosquet.models.gp import AdditiveGP
 from bosquet.strategies import AddTree
+from bosquet.strategies import add_tree as module
 from bosquet.strategies.add_tree import initial_trials
 
 
@@ -113,3 +116,51 @@ def test_the_first_model_comes_after_paths_and_dimensions():
     assert initial_trials(bq.benchmarks.large_balanced().space) == 8
     assert initial_trials(bq.benchmarks.hartmann6().space) == 8
     assert initial_trials(bq.benchmarks.and_or(3).space) == 12
+
+
+def test_the_confidence_width_of_the_paper():
+    """Section 4.2: beta_t = 0.2 d log(2 t)."""
+    assert module._bound(3, 10).beta == pytest.approx(0.2 * 3 * np.log(20))
+
+
+def test_with_noise_the_incumbent_is_a_posterior_mean(monkeypatch):
+    """One lucky draw far below all others must not be the value to beat."""
+    seen = []
+
+    def record(best):
+        seen.append(best)
+        return LogEI(best)
+
+    monkeypatch.setattr(module, "LogEI", record)
+    opt = bq.Optimizer(bq.Space({"x": bq.Float(0, 1)}), "add-tree", seed=0)
+    values = [(x - 0.5) ** 2 for x in np.linspace(0, 1, 12)]
+    values[3] = -3.0
+    for x, value in zip(np.linspace(0, 1, 12), values, strict=True):
+        opt.tell({"x": float(x)}, value, noise_variance=0.5)
+    opt.ask()
+    z = (values[3] - np.mean(values)) / np.std(values)
+    assert seen[0] > z + 1.0
+
+
+def test_skewed_targets_are_transformed():
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    opt = bq.Optimizer(space, "add-tree", seed=0)
+    for config in space.sample(0, 25):
+        opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
+    assert opt.ask().info["lambda"] < 1.0
+
+
+def test_fits_start_where_the_last_one_ended(monkeypatch):
+    opt = warmed(bq.benchmarks.small_balanced(), 7)  # not a multiple of five: no cold start
+    last = opt.history.trials[-1].info["theta"]
+    starts = []
+    fit = AdditiveGP.fit
+
+    def record(self, given, **options):
+        starts.append(given)
+        return fit(self, given, **options)
+
+    monkeypatch.setattr(AdditiveGP, "fit", record)
+    opt.ask()
+    assert len(starts[0]) == 1
+    np.testing.assert_array_equal(starts[0][0], last)
