@@ -254,7 +254,7 @@ def test_independent_subtrees_are_blocks():
     gp = AdditiveGP(components, hyper, X, Z, y, noise)
     assert len(gp.blocks) == 2
     for block in gp.blocks:
-        assert all(isinstance(part.rows, slice) for part in block.parts)
+        assert all(np.all(np.diff(rows) == 1) for _, rows in block.members)
 
 
 def test_fit_agrees_with_scikit_learn():
