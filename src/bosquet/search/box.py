@@ -42,7 +42,7 @@ def climb(
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * start.size,
-        options={"maxiter": 60, "ftol": 1e-10},
+        options={"maxiter": 50, "ftol": 1e-7},
     )
     climbed = X.copy()
     climbed[:, columns] = found.x.reshape(start.shape)

@@ -34,7 +34,7 @@ class Effort:
     candidates: int = 2048
     """Rows scored in all, half random, half perturbed; shared among the paths."""
     least_per_path: int = 96
-    polished_paths: int = 8
+    polished_paths: int = 4
     polished: int = 4
     """Rows polished on each of these paths."""
     rounds: int = 3
@@ -133,8 +133,11 @@ class PathSearch:
         if discrete:
             X = self._exchange(scored.path, X, discrete, rng)
             X = self._climb(scored.path, X, continuous)
+        top = self.score(scored.path, X)
         # Unpolished ones stay as spares, for when the best are taken or infeasible.
-        return self.score(scored.path, np.vstack([X, scored.X]))
+        values = np.concatenate([top.values, scored.values])
+        order = np.argsort(-values, kind="stable")
+        return Scored(scored.path, np.vstack([top.X, scored.X])[order], values[order])
 
     def _climb(self, path: Path, X: Array, continuous: list[int]) -> Array:
         components = self._posterior.on_path(path)
