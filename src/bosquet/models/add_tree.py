@@ -43,6 +43,7 @@ NOISE = Prior(np.log(1e-4), 3.0)
 VARIANCE_SD = 0.2  # of one component about its kind
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
 FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
+ROOT_FEATURE_LENGTH_SD = 0.2  # the same, of a feature that every trial has
 _SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 _NOISE_BOUNDS = (np.log(1e-9), 0.0)
 
@@ -138,7 +139,8 @@ class _Builder:
         ordered = {f.dimension for f in features if f.kind == "difference"}
         for feature in features:
             if feature not in self._of_feature:
-                self._of_feature[feature] = self._theta(Prior(0.0, FEATURE_LENGTH_SD))
+                sd = FEATURE_LENGTH_SD if node.index else ROOT_FEATURE_LENGTH_SD
+                self._of_feature[feature] = self._theta(Prior(0.0, sd))
             special = feature.kind == "overlap" and feature.dimension in ordered
             offset = 0.5 * np.log(len(features)) + _SPECIAL_VALUES * special
             thetas = [self._length, own_deviation, self._of_feature[feature]]

@@ -197,7 +197,6 @@ class Posterior:
         self.eta = eta
         self.jitter = jitter
         self._conditioned = tuple(conditioned)
-        self._crosses: dict[tuple[str, ...], list[tuple[_Conditioned, Cross]]] = {}
 
     def with_pending(self, X: Array, Z: NDArray[np.bool_]) -> Posterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
@@ -214,32 +213,50 @@ class Posterior:
             conditioned = [*rest, _join(near, mine, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned, self.jitter)
 
-    def on_path(self, path: Sequence[int]) -> list[Component]:
-        """The components that are active on a path (the indices of its nodes)."""
+    def on_path(self, path: Sequence[int]) -> Marginal:
+        """The posterior at rows of a path (the indices of its nodes)."""
         nodes = set(path)
-        return [component for component in self.components if component.node in nodes]
+        return self.of([component for component in self.components if component.node in nodes])
 
-    def moments(self, X: Array, components: Sequence[Component]) -> tuple[Array, Array]:
-        """Mean and variance of the sum of some components, at rows where they are active."""
+    def of(self, components: Sequence[Component]) -> Marginal:
+        """The posterior of the sum of some components, at rows where they are active."""
+        crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)
+        near = [(block, cross) for block, cross in crosses if cross is not None]
+        return Marginal(components, self.eta, near)
+
+
+class Marginal:
+    """The posterior of a sum of components: m queries at a time."""
+
+    def __init__(
+        self,
+        components: Sequence[Component],
+        eta: Array,
+        near: Sequence[tuple[_Conditioned, Cross]],
+    ) -> None:
+        self._components = components
+        self._eta = eta
+        self._near = near
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance: (m,) each."""
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X, components)
-        for block, cross_of in self._near(components):
+        variance = self._prior_variance(X)
+        for block, cross_of in self._near:
             cross = cross_of(X)
             mean += cross @ block.alpha
             V = solve_lower(block.L, cross.T)
             variance -= np.einsum("ij,ij->j", V, V)
         return mean, np.maximum(variance, NOISE_FLOOR)
 
-    def moments_with_gradients(
-        self, X: Array, components: Sequence[Component]
-    ) -> tuple[Array, Array, Array, Array]:
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X, components)
+        variance = self._prior_variance(X)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
-        for component in components:
-            component.add_diagonal_slope(X, self.eta, by_variance)
-        for block, cross_of in self._near(components):
+        for component in self._components:
+            component.add_diagonal_slope(X, self._eta, by_variance)
+        for block, cross_of in self._near:
             cross, slopes = cross_of.with_slopes(X)
             mean += cross @ block.alpha
             V = solve_lower(block.L, cross.T)
@@ -249,18 +266,10 @@ class Posterior:
             by_variance -= 2.0 * slopes.times(gain)
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
 
-    def _near(self, components: Sequence[Component]) -> list[tuple[_Conditioned, Cross]]:
-        """The blocks that a sum of components depends on, with the covariance to their rows."""
-        names = tuple(component.name for component in components)
-        if names not in self._crosses:
-            found = ((block, block.cross(components, self.eta)) for block in self._conditioned)
-            self._crosses[names] = [(block, cross) for block, cross in found if cross is not None]
-        return self._crosses[names]
-
-    def _prior_variance(self, X: Array, components: Sequence[Component]) -> Array:
+    def _prior_variance(self, X: Array) -> Array:
         variance = np.zeros(len(X))
-        for component in components:
-            variance += component.diagonal(X, self.eta)
+        for component in self._components:
+            variance += component.diagonal(X, self._eta)
         return variance
 
 

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from bosquet.acquisition.base import Acquisition
-from bosquet.kernels.components import Component
-from bosquet.models.gp import Posterior
 
 Array = NDArray[np.float64]
 
 
+class Belief(Protocol):
+    """The posterior at rows of one path, or of one node."""
+
+    def moments(self, X: Array) -> tuple[Array, Array]: ...
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance (m,), and their derivatives by the coordinates (m, d)."""
+
+
 def climb(
-    posterior: Posterior,
+    belief: Belief,
     acquisition: Acquisition,
-    components: Sequence[Component],
     X: Array,
     continuous: Sequence[int],
+    joined: Callable[[Array], tuple[Array, Array]] | None = None,
 ) -> Array:
-    """L-BFGS-B from all rows at once: their sum is maximised by maximising each."""
+    """L-BFGS-B from all rows at once: their sum is maximised by maximising each.
+
+    ``joined`` gives values and gradients of what is added to the acquisition.
+    """
     if not continuous:
         return X
     columns = list(continuous)
@@ -31,9 +42,10 @@ def climb(
     def negative(flat: Array) -> tuple[float, Array]:
         moved = X.copy()
         moved[:, columns] = flat.reshape(start.shape)
-        values, gradients = acquisition.with_gradient(
-            *posterior.moments_with_gradients(moved, components)
-        )
+        values, gradients = acquisition.with_gradient(*belief.moments_with_gradients(moved))
+        if joined is not None:
+            more, slopes = joined(moved)
+            values, gradients = values + more, gradients + slopes
         return -float(values.sum()), -gradients[:, columns].ravel()
 
     found = minimize(

@@ -143,7 +143,7 @@ def _score_node(
     rows = np.full((_CANDIDATES, len(space)), 0.5)
     for index in _own(space, node):
         rows[:, index] = space.dimensions[index].parameter.snap(rng.random(_CANDIDATES))
-    values = acquisition.value(*posterior.moments(rows, components))
+    values = acquisition.value(*posterior.of(components).moments(rows))
     order = np.argsort(-values, kind="stable")
     return rows[order], values[order]
 
@@ -160,8 +160,8 @@ def _search_node(
     scored = _score_node(space, posterior, acquisition, node, rng)
     if scored is None:
         return NodeOptimum(np.full(len(space), 0.5), 0.0)
-    components = [c for c in posterior.components if c.node == node]
+    belief = posterior.on_path([node])
     continuous = [i for i in own if is_continuous(space.dimensions[i].parameter)]
-    top = climb(posterior, acquisition, components, scored[0][:_POLISHED], continuous)
-    values = acquisition.value(*posterior.moments(top, components))
+    top = climb(belief, acquisition, scored[0][:_POLISHED], continuous)
+    values = acquisition.value(*belief.moments(top))
     return NodeOptimum(top[np.argmax(values)], float(values.max()))

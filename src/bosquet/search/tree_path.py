@@ -7,8 +7,9 @@ coordinates are always snapped before they are scored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,7 @@ from numpy.typing import NDArray
 from bosquet.acquisition.base import Acquisition
 from bosquet.kernels.features import is_continuous
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.gp import Posterior
-from bosquet.search.box import climb
+from bosquet.search.box import Belief, climb
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -51,22 +51,21 @@ class Scored:
 
 
 class PathSearch:
-    """The search on one space with one posterior and acquisition function.
+    """The search on one space with the posterior of each path and an acquisition function.
 
-    The log-probability of success joins the acquisition wherever rows are compared; climbing looks
-    at the acquisition alone.
+    The log-probability of success joins the acquisition.
     """
 
     def __init__(
         self,
         space: Space,
-        posterior: Posterior,
+        belief_on: Callable[[Path], Belief],
         acquisition: Acquisition,
         feasibility: Feasibility | None = None,
         effort: Effort | None = None,
     ) -> None:
         self._space = space
-        self._posterior = posterior
+        self._belief_on = cache(belief_on)
         self._acquisition = acquisition
         self._feasibility = feasibility
         self._effort = Effort() if effort is None else effort
@@ -86,8 +85,7 @@ class PathSearch:
         return sorted(found, key=lambda scored: -scored.values[0])
 
     def score(self, path: Path, X: Array) -> Scored:
-        components = self._posterior.on_path(path)
-        values = self._acquisition.value(*self._posterior.moments(X, components))
+        values = self._acquisition.value(*self._belief_on(path).moments(X))
         if self._feasibility is not None:
             values = values + self._feasibility.log_probability(X, path)
         order = np.argsort(-values, kind="stable")
@@ -140,8 +138,10 @@ class PathSearch:
         return Scored(scored.path, np.vstack([top.X, scored.X])[order], values[order])
 
     def _climb(self, path: Path, X: Array, continuous: list[int]) -> Array:
-        components = self._posterior.on_path(path)
-        return climb(self._posterior, self._acquisition, components, X, continuous)
+        joined = None
+        if self._feasibility is not None:
+            joined = partial(self._feasibility.log_probability_with_gradient, path=path)
+        return climb(self._belief_on(path), self._acquisition, X, continuous, joined)
 
     def _exchange(
         self, path: Path, X: Array, discrete: list[int], rng: np.random.Generator

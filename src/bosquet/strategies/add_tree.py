@@ -9,7 +9,7 @@ in the paper                here
 tree T, vertices v          ``space.nodes``
 path l_i                    the indices of the nodes that a configuration activates
 k_T (Definition 4, Alg. 1)  ``models.add_tree``
-mu^v, sigma^v               ``Posterior.moments`` of the components of one node
+mu^v, sigma^v               ``Posterior.on_path`` of one node alone
 Algorithm 2                 ``search.node_sum``, with ``acquisition="node-ucb"``
 other acquisitions (App. D) ``search.tree_path``: on the posterior of each path
 interactions (App. E)       chain components
@@ -251,7 +251,7 @@ class AddTree(Strategy):
         acquisition: Acquisition = LogEI(best)
         if self.acquisition in ("ucb", "node-ucb"):
             acquisition = _bound(_largest_dimension(task.space), t)
-        search = PathSearch(task.space, posterior, acquisition, _feasibility(task))
+        search = PathSearch(task.space, posterior.on_path, acquisition, _feasibility(task))
         scored = _search_paths(task, posterior, search, good, taken, rng)
         found = _first_free(task, scored, taken)
         if found is None:
@@ -332,7 +332,7 @@ def posterior_means(space: Space, posterior: Posterior, X: Array) -> Array:
     for i, pattern in enumerate(patterns):
         rows = np.flatnonzero(np.ravel(which) == i)
         path = np.flatnonzero(pattern).tolist()
-        means[rows] = posterior.moments(X[rows], posterior.on_path(path))[0]
+        means[rows] = posterior.on_path(path).moments(X[rows])[0]
     return means
 
 
