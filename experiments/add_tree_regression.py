@@ -22,10 +22,10 @@ import bosquet as bq
 from bosquet.kernels.components import Component, Hyperparameters, Kind
 from bosquet.kernels.features import features_of
 from bosquet.models import add_tree as model
-from bosquet.models.gp import AdditiveGP
+from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import transform
 from bosquet.space import Space
-from bosquet.strategies.add_tree import posterior_means
+from bosquet.strategies.gp_strategy import Fitted
 
 ROOT = Path(__file__).parent.parent
 SIZES = (10, 15, 20, 24, 30, 40, 50)
@@ -68,15 +68,13 @@ def test_error(name: str, configs: list[dict[str, object]], n: int) -> float:
     X = space.to_unit(configs)
     y = np.array([PROBLEM(config) for config in configs])
     targets = transform(y[:n], np.full(n, np.nan))
-    Z = space.tree.node_activity(X[:n])
     fits = []
     for kind in kinds:
-        components, hyper = make(kind)
-        gp = AdditiveGP(components, hyper, X[:n], Z, targets.z)
-        theta, evidence = gp.fit(starts(hyper, n))
-        fits.append((evidence, gp, theta))
-    _, gp, theta = max(fits, key=lambda fit: fit[0])
-    z = posterior_means(space, gp.posterior(theta), X[-50:])
+        surrogate = Surrogate(space, *make(kind))
+        gp = surrogate.gp(X[:n], targets.z)
+        theta, evidence = gp.fit(starts(gp.hyper, n))
+        fits.append((evidence, Fitted(surrogate, gp.posterior(theta), targets.z, {})))
+    z = max(fits, key=lambda fit: fit[0])[1].means(X[-50:])
     return float(np.log10(np.mean((z * y[:n].std() + y[:n].mean() - y[-50:]) ** 2)))
 
 

@@ -7,8 +7,8 @@ import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.models.gp import AdditiveGP
 from bosquet.strategies import AddTree
-from bosquet.strategies import add_tree as module
-from bosquet.strategies.add_tree import initial_trials
+from bosquet.strategies import gp_strategy as module
+from bosquet.strategies.gp_strategy import initial_trials
 
 
 def best_distance(problem, strategy, n, seed):
@@ -120,7 +120,7 @@ def test_the_first_model_comes_after_paths_and_dimensions():
 
 def test_the_confidence_width_of_the_paper():
     """Section 4.2: beta_t = 0.2 d log(2 t)."""
-    assert module._bound(3, 10).beta == pytest.approx(0.2 * 3 * np.log(20))
+    assert module.bound(3, 10).beta == pytest.approx(0.2 * 3 * np.log(20))
 
 
 def test_with_noise_the_incumbent_is_a_posterior_mean(monkeypatch):
@@ -147,7 +147,7 @@ def test_skewed_targets_are_transformed():
     opt = bq.Optimizer(space, "add-tree", seed=0)
     for config in space.sample(0, 25):
         opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-    assert opt.ask().info["lambda"] < 1.0
+    assert opt.ask().info["setting"]["lam"] < 1.0
 
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.models.base import Belief
 
 Array = NDArray[np.float64]
-
-
-class Belief(Protocol):
-    """The posterior at rows of one path, or of one node."""
-
-    def moments(self, X: Array) -> tuple[Array, Array]: ...
-
-    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean and variance (m,), and their derivatives by the coordinates (m, d)."""
 
 
 def climb(

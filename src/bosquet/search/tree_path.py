@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.kernels.features import is_continuous
+from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
-from bosquet.search.box import Belief, climb
+from bosquet.search.box import climb
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
