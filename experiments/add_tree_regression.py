@@ -37,19 +37,21 @@ Model = tuple[list[Component], Hyperparameters]
 
 def independent(space: Space, kind: Kind) -> Model:
     """One component per leaf over everything on its path, and a constant: nothing is shared."""
-    builder = model._Builder(kind)
+    builder = model.PriorBuilder(kind)
     for node in space.nodes:
         if not any(index in space.tree.children for index in node.dimensions):
-            builder.add(f"leaf {node.index}", node, model.chain_features(space, node), builder.own)
-            builder.add(f"constant {node.index}", node, (), builder.constant)
+            builder.add(
+                f"leaf {node.index}", node.index, model.chain_features(space, node), model.OWN
+            )
+            builder.add(f"constant {node.index}", node.index, (), model.CONSTANT)
     return builder.components, builder.hyperparameters()
 
 
 def flat(space: Space, kind: Kind) -> Model:
     """One component over all variables, active everywhere; choices are categories."""
-    builder = model._Builder(kind)
+    builder = model.PriorBuilder(kind)
     features = tuple(f for d in space.dimensions for f in features_of(d))
-    builder.add("flat", space.nodes[0], features, builder.own)
+    builder.add("flat", 0, features, model.OWN)
     return builder.components, builder.hyperparameters()
 
 

@@ -164,3 +164,15 @@ def test_fits_start_where_the_last_one_ended(monkeypatch):
     opt.ask()
     assert len(starts[0]) == 1
     np.testing.assert_array_equal(starts[0][0], last)
+
+
+def test_candidates_come_back_to_the_last_digit():
+    """Encoding and decoding a log-scaled float may change its last digit."""
+    space = bq.Space({"y": bq.Float(0.1, 10, log=True)})
+    candidates = space.sample(0, 200)
+    assert space.from_unit(space.to_unit(candidates)) != candidates
+    opt = bq.Optimizer(space, "add-tree", seed=0, candidates=candidates)
+    for _ in range(30):
+        trial = opt.ask()
+        assert trial.config in candidates
+        opt.tell(trial, (trial.config["y"] - 2.0) ** 2)

@@ -213,19 +213,19 @@ class Posterior:
             conditioned = [*rest, _join(near, mine, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned, self.jitter)
 
-    def on_path(self, path: Sequence[int]) -> Marginal:
+    def on_path(self, path: Sequence[int]) -> PartialPosterior:
         """The posterior at rows of a path (the indices of its nodes)."""
         nodes = set(path)
         return self.of([component for component in self.components if component.node in nodes])
 
-    def of(self, components: Sequence[Component]) -> Marginal:
+    def of(self, components: Sequence[Component]) -> PartialPosterior:
         """The posterior of the sum of some components, at rows where they are active."""
         crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)
         near = [(block, cross) for block, cross in crosses if cross is not None]
-        return Marginal(components, self.eta, near)
+        return PartialPosterior(components, self.eta, near)
 
 
-class Marginal:
+class PartialPosterior:
     """The posterior of a sum of components: m queries at a time."""
 
     def __init__(

@@ -5,14 +5,21 @@ from __future__ import annotations
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
+from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
 from bosquet.strategies.designs import Random, Sobol
 
-STRATEGIES: dict[str, type[Strategy]] = {cls.name: cls for cls in (AddTree, Auto, Random, Sobol)}
+STRATEGIES: dict[str, type[Strategy]] = {
+    cls.name: cls for cls in (AddTree, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol)
+}
 
 __all__ = [
     "STRATEGIES",
     "AddTree",
+    "Arc",
     "Auto",
+    "FlatGP",
+    "Independent",
+    "Marginal",
     "Proposal",
     "Random",
     "Sobol",

@@ -8,7 +8,7 @@ evidence, the incumbent, pending trials, failures, candidates, duplicates.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -127,6 +127,9 @@ class GPStrategy(Strategy):
     @abstractmethod
     def surrogate(self, space: Space, setting: Setting) -> Surrogate:
         """The covariance on a space; theta means the same for every setting."""
+
+    def check_space(self, space: Space) -> None:
+        self.surrogate(space, Setting("matern52"))
 
     def paths_to_search(
         self,
@@ -256,9 +259,10 @@ class GPStrategy(Strategy):
         if task.candidates is None:
             paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
             scored = search.maximise(paths, good, rng)
+            found = first_free(task, scored, taken)
         else:
-            scored = score_candidates(task, search, taken)
-        found = first_free(task, scored, taken)
+            scored, configs = score_candidates(task, search, taken)
+            found = first_free(task, scored, taken, lambda x: configs[x.tobytes()])
         if found is None:
             return None
         config, value = found
@@ -291,25 +295,37 @@ def bound(dimension: int, t: int) -> LowerBound:
     return LowerBound(0.2 * dimension * np.log(2.0 * t))
 
 
-def score_candidates(task: Task, search: PathSearch, taken: Collection[Key]) -> list[Scored]:
-    """The free candidates by path, paths in the order of their best one."""
-    by_path: dict[Path, list[Config]] = {}
-    for config in task.left(taken):
-        by_path.setdefault(task.space.path(config), []).append(config)
-    scored = [search.score(p, task.space.to_unit(configs)) for p, configs in by_path.items()]
-    return sorted(scored, key=lambda one: -one.values[0])
+def score_candidates(
+    task: Task, search: PathSearch, taken: Collection[Key]
+) -> tuple[list[Scored], dict[bytes, Config]]:
+    """The free candidates by path, paths in the order of their best one; and whose row is whose.
+
+    Decoding a row may give a candidate back with its last digit changed.
+    """
+    left = task.left(taken)
+    units = task.space.to_unit(left)
+    by_path: dict[Path, list[int]] = {}
+    for i, config in enumerate(left):
+        by_path.setdefault(task.space.path(config), []).append(i)
+    scored = [search.score(path, units[rows]) for path, rows in by_path.items()]
+    scored.sort(key=lambda one: -one.values[0])
+    return scored, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
 
 
 def first_free(
-    task: Task, scored: Sequence[Scored], taken: Collection[Key]
+    task: Task,
+    scored: Sequence[Scored],
+    taken: Collection[Key],
+    decode: Callable[[Array], Config] | None = None,
 ) -> tuple[Config, float] | None:
     """The best row whose configuration is free and feasible."""
+    decode = task.space.from_unit if decode is None else decode
     best: tuple[Config, float] | None = None
     for one in scored:
         for x, value in zip(one.X[:_SPARES], one.values, strict=False):
             if best is not None and value <= best[1]:
                 break
-            config = task.space.from_unit(x)
+            config = decode(x)
             if key_of(config) not in taken and task.space.violation(config) is None:
                 best = config, float(value)
                 break
