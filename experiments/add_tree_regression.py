@@ -75,7 +75,7 @@ def test_error(name: str, configs: list[dict[str, object]], n: int) -> float:
         surrogate = Surrogate(space, *make(kind))
         gp = surrogate.gp(X[:n], targets.z)
         theta, evidence = gp.fit(starts(gp.hyper, n))
-        fits.append((evidence, Fitted(surrogate, gp.posterior(theta), targets.z, {})))
+        fits.append((evidence, Fitted(surrogate, gp.posterior(theta), targets.z, 0.0, {}, X[:0])))
     z = max(fits, key=lambda fit: fit[0])[1].means(X[-50:])
     return float(np.log10(np.mean((z * y[:n].std() + y[:n].mean() - y[-50:]) ** 2)))
 

@@ -3,6 +3,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 
+from bosquet.acquisition.base import LogEI
 from bosquet.acquisition.ei import ei, log_ei, log_ei_gradient, log_h, log_pi
 
 
@@ -41,3 +42,24 @@ def test_gradient(mean):
     assert value[0] == pytest.approx(at([0.0, -1.0]))
     expected = approx_fprime(np.array([0.0, -1.0]), at, 1e-7)
     np.testing.assert_allclose(gradient[0], expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_augmented_ei_and_its_gradient(noise):
+    """Huang et al. (2006), and finite differences by mean and variance."""
+    acquisition = LogEI(0.2, noise)
+    mean, variance = np.array([0.5, -1.0]), np.array([0.4, 0.01])
+    discount = 1.0 - np.sqrt(noise / (variance + noise))
+    np.testing.assert_allclose(
+        np.exp(acquisition.value(mean, variance)), ei(mean, variance, 0.2) * discount
+    )
+    by_mean, by_variance = np.array([[1.0, 0.0]] * 2), np.array([[0.0, 1.0]] * 2)
+    values, gradients = acquisition.with_gradient(mean, variance, by_mean, by_variance)
+    np.testing.assert_allclose(values, acquisition.value(mean, variance))
+    for i in range(2):
+        expected = approx_fprime(
+            np.array([mean[i], variance[i]]),
+            lambda at: acquisition.value(at[:1], at[1:])[0],
+            1e-8,
+        )
+        np.testing.assert_allclose(gradients[i], expected, rtol=1e-4, atol=1e-6)

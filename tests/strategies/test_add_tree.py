@@ -78,12 +78,24 @@ def test_info_says_why():
 
 def test_every_sixth_trial_explores_where_branches_could_be_lost():
     opt = warmed(bq.benchmarks.small_balanced(), 24)
-    explored = [t.number for t in opt.history.trials if "exploration" in t.info["why"]]
+    explored = [t.number for t in opt.history.trials if "every so often" in t.info["why"]]
     assert explored == [5, 11, 17, 23]
     flat = warmed(bq.benchmarks.branin(), 12)
     assert not any("exploration" in t.info["why"] for t in flat.history.trials)
     with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
         AddTree(explore_every=1)
+
+
+def test_it_explores_when_nothing_seems_left_to_gain():
+    """A model that is sure of itself must not ask for the same point for ever."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    cup = bq.benchmarks.Problem("cup", space, lambda config: (config["x"] - 0.3) ** 2, 0.0)
+    opt = warmed(cup, 24)
+    explored = [t.number for t in opt.history.trials if "nothing seems left" in t.info["why"]]
+    assert len(explored) >= 5
+    assert all(number % 2 for number in explored)
+    X = np.array([trial.config["x"] for trial in opt.history.trials[12:]])
+    assert np.ptp(X) > 0.5
 
 
 def test_known_noise_is_respected():
@@ -127,9 +139,9 @@ def test_with_noise_the_incumbent_is_a_posterior_mean(monkeypatch):
     """One lucky draw far below all others must not be the value to beat."""
     seen = []
 
-    def record(best):
+    def record(best, noise):
         seen.append(best)
-        return LogEI(best)
+        return LogEI(best, noise)
 
     monkeypatch.setattr(module, "LogEI", record)
     opt = bq.Optimizer(bq.Space({"x": bq.Float(0, 1)}), "add-tree", seed=0)

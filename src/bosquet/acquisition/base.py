@@ -26,17 +26,29 @@ class Acquisition(Protocol):
 
 @dataclass(frozen=True)
 class LogEI:
-    """The logarithm of the expected improvement below ``best``."""
+    """The logarithm of the expected improvement below ``best``.
+
+    With ``noise`` (the variance of an evaluation) it is that of the *augmented* one (Huang et al.,
+    2006): times 1 - sqrt(noise / (variance + noise)), which is what an evaluation there can teach.
+    Else a point that is known as well as the noise allows would be asked for again and again.
+    """
 
     best: float
+    noise: float = 0.0
 
     def value(self, mean: Array, variance: Array) -> Array:
-        return log_ei(mean, variance, self.best)
+        return log_ei(mean, variance, self.best) + np.log1p(-self._known(variance))
 
     def with_gradient(
         self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
     ) -> tuple[Array, Array]:
-        return log_ei_gradient(mean, variance, self.best, by_mean, by_variance)
+        values, gradients = log_ei_gradient(mean, variance, self.best, by_mean, by_variance)
+        known = self._known(variance)
+        slope = 0.5 * known / ((1.0 - known) * (variance + self.noise))
+        return values + np.log1p(-known), gradients + slope[:, None] * by_variance
+
+    def _known(self, variance: Array) -> Array:
+        return np.sqrt(self.noise / (variance + self.noise))
 
 
 @dataclass(frozen=True)

@@ -35,15 +35,15 @@ class Prior:
 
 
 # Variances are those of standardised targets, length-scales those of the unit interval.
-OWN = Prior(np.log(0.5), 1.0)
+OWN = Prior(np.log(2.0), 2.0)  # wide: a parabola is a long and high squared exponential
 CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
 CONSTANT = Prior(np.log(0.3), 1.0)
-LENGTH = Prior(np.log(0.5), 0.5)
+LENGTH = Prior(np.log(1.0), 0.7)
 NOISE = Prior(np.log(1e-4), 3.0)
 VARIANCE_SD = 0.2  # of one component about its kind
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
 FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
-ROOT_FEATURE_LENGTH_SD = 0.2  # the same, of a feature that every trial has
+ROOT_FEATURE_LENGTH_SD = 0.7  # the same, of a feature that every trial has: enough to judge it by
 _SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 _NOISE_BOUNDS = (np.log(1e-9), 0.0)
 

@@ -7,6 +7,7 @@ evidence, the incumbent, pending trials, failures, candidates, duplicates.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -39,8 +40,10 @@ _GOOD = 8  # evaluated rows worth perturbing
 _FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
 _COLD_EVERY = 5
 _OFTEN_COMPARED = 30  # trials up to which every fit looks at other transforms and kernels
-_LAMBDA_STEP = 0.5
+_LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
+_NOTHING_LEFT = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
 _NAMED_PATHS = 8  # whose acquisition values are told in Info
+_APART = 0.04  # unit coordinates in which a batch differs at least, where it can
 _SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
@@ -66,13 +69,18 @@ class Fitted:
     surrogate: Surrogate
     posterior: Posterior
     z: Array
+    noise: float
+    """The variance that the next evaluation is expected to have."""
     info: dict[str, Any]
+    pending: Array
+    """Rows that are asked for and not yet told."""
 
     def with_pending(self, X: Array) -> Fitted:
         if not len(X):
             return self
         rows, groups = self.surrogate.embed(X), self.surrogate.groups(X)
-        return replace(self, posterior=self.posterior.with_pending(rows, groups))
+        posterior = self.posterior.with_pending(rows, groups)
+        return replace(self, posterior=posterior, pending=np.vstack([self.pending, X]))
 
     def belief_on(self, path: Path) -> Belief:
         return self.surrogate.belief_on(self.posterior, path)
@@ -88,6 +96,10 @@ class Fitted:
             means[rows] = self.belief_on(path).moments(X[rows])[0]
         return means
 
+    def believed(self, X: Array) -> float:
+        """The lowest mean at pending rows: what is believed there is not to be gained again."""
+        return float(self.means(X).min())
+
 
 class GPStrategy(Strategy):
     """A Gaussian process on all trials; an acquisition function maximised on each path.
@@ -96,8 +108,9 @@ class GPStrategy(Strategy):
     ``kernel="evidence"`` takes Matern-5/2 or the squared exponential, whichever explains the data
     better so far. Every ``explore_every``-th trial (None: never) is a point of the space-filling
     design on a path visited least, unless the space is one box of continuous variables: a model
-    that is sure of itself on few points must not give up a branch for ever. ``transforms`` are of
-    the targets (Yeo-Johnson), chosen by evidence.
+    that is sure of itself on few points must not give up a branch for ever. For the same reason it
+    is every second one, on any space, while the model sees nothing left to gain. ``transforms`` are
+    of the targets (Yeo-Johnson), chosen by evidence.
     """
 
     def __init__(
@@ -153,26 +166,36 @@ class GPStrategy(Strategy):
         # What is known of each evaluated point: its value, or with noise the posterior mean.
         level = fitted.means(data.X) if task.history.noisy else fitted.z
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
+        best = float(level.min())
+        if task.pending:
+            best = min(best, fitted.believed(task.space.to_unit([t.config for t in task.pending])))
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:
-            if self._explores(task.space, task.index + len(proposals)):
-                explored = design(_proposed(task, proposals), 1, rng)[0]
-                why = "exploration: the design on a path visited least"
-                config, info = explored.config, explored.info | {"why": why}
-            else:
-                found = self._next(task, fitted, float(level.min()), good, taken, rng)
+            number = task.index + len(proposals)
+            explores = "every so often" if self._explores(task.space, number) else ""
+            if not explores:
+                found = self._next(task, fitted, best, good, taken, rng)
                 if found is None:
                     break
                 config, by_path = found
                 path = task.space.path_label(config)
-                why = f"highest {self.acquisition} ({by_path[path]:.3g}) of the paths searched"
-                info = {"path": path, "acquisition": by_path[path], "paths": by_path, "why": why}
+                value = by_path[path]
+                why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
+                info = {"path": path, "acquisition": value, "paths": by_path, "why": why}
+                if self.explore_every is not None and number % 2 and self._nothing_left(value):
+                    explores = "nothing seems left to gain"
+            if explores:
+                explored = design(_proposed(task, proposals), 1, rng)[0]
+                why = f"exploration, {explores}: the design on a path visited least"
+                config, info = explored.config, explored.info | {"why": why}
             if not task.history.noisy:
                 taken.add(key_of(config))
             proposals.append(Proposal(config, info | fitted.info))
             if len(proposals) < n:
-                fitted = fitted.with_pending(task.space.to_unit([config]))
+                x = task.space.to_unit([config])
+                best = min(best, fitted.believed(x))
+                fitted = fitted.with_pending(x)
         return proposals or design(task, n, rng)
 
     def _explores(self, space: Space, number: int) -> bool:
@@ -181,6 +204,11 @@ class GPStrategy(Strategy):
         return space.n_paths > 1 or any(
             not is_continuous(dimension.parameter) for dimension in space.dimensions
         )
+
+    def _nothing_left(self, value: float) -> bool:
+        if self.acquisition == "ei":
+            value = math.log(max(value, 1e-300))
+        return self.acquisition in ("logei", "ei") and value < _NOTHING_LEFT
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -214,15 +242,20 @@ class GPStrategy(Strategy):
                         surrogate, gp, targets = other, other_gp, other_targets
                         setting, theta, evidence = rival, other_theta, other_evidence
         info = {"theta": theta.tolist(), "setting": asdict(setting), "fitted_at": fitted_at}
-        fitted = Fitted(surrogate, gp.posterior(theta), targets.z, info)
+        posterior = gp.posterior(theta)
+        known = not np.isnan(targets.noise).any()
+        noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
+        fitted = Fitted(
+            surrogate, posterior, targets.z, noise, info, np.zeros((0, len(task.space)))
+        )
         return fitted.with_pending(task.space.to_unit([trial.config for trial in task.pending]))
 
     def _rivals(self, setting: Setting) -> list[Setting]:
         """The settings next to one: other transforms, and the other kernel if it may change."""
         rivals = []
         if self.transforms:
-            steps = (-_LAMBDA_STEP, _LAMBDA_STEP)
-            rivals += [replace(setting, lam=setting.lam + step) for step in steps]
+            others = (setting.lam - _LAMBDA_STEP, setting.lam + _LAMBDA_STEP)
+            rivals += [replace(setting, lam=lam) for lam in others if 0.0 <= lam <= 2.0]
         if self.kernel == "evidence":
             other: Kind = "se" if setting.kernel == "matern52" else "matern52"
             rivals.append(replace(setting, kernel=other))
@@ -252,14 +285,15 @@ class GPStrategy(Strategy):
         rng: np.random.Generator,
     ) -> tuple[Config, dict[str, float]] | None:
         """The best free and feasible configuration found, and the values of paths."""
-        acquisition: Acquisition = LogEI(best)
+        acquisition: Acquisition = LogEI(best, fitted.noise)
         if self.acquisition not in ("logei", "ei"):
             acquisition = bound(_largest_dimension(task.space), len(task.history) + 1)
         search = PathSearch(task.space, fitted.belief_on, acquisition, feasibility_of(task))
         if task.candidates is None:
             paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
             scored = search.maximise(paths, good, rng)
-            found = first_free(task, scored, taken)
+            found = first_free(task, scored, taken, apart=list(fitted.pending))
+            found = found or first_free(task, scored, taken)
         else:
             scored, configs = score_candidates(task, search, taken)
             found = first_free(task, scored, taken, lambda x: configs[x.tobytes()])
@@ -317,12 +351,17 @@ def first_free(
     scored: Sequence[Scored],
     taken: Collection[Key],
     decode: Callable[[Array], Config] | None = None,
+    apart: Sequence[Array] = (),
 ) -> tuple[Config, float] | None:
-    """The best row whose configuration is free and feasible."""
+    """The best row whose configuration is free and feasible, and not next to rows given."""
     decode = task.space.from_unit if decode is None else decode
     best: tuple[Config, float] | None = None
     for one in scored:
-        for x, value in zip(one.X[:_SPARES], one.values, strict=False):
+        rows = np.ones(len(one.X), dtype=bool)
+        for other in apart:
+            rows &= np.abs(one.X - other).max(axis=1) >= _APART
+        kept = np.flatnonzero(rows)[:_SPARES]
+        for x, value in zip(one.X[kept], one.values[kept], strict=True):
             if best is not None and value <= best[1]:
                 break
             config = decode(x)
