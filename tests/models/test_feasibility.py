@@ -64,9 +64,8 @@ def test_the_search_leaves_a_region_that_fails():
 
     result = bq.minimize(objective, space, n_trials=25, strategy="add-tree", seed=0)
     assert result.best_value < 0.42  # close to the edge of what works
-    X = space.to_unit([trial.config for trial in result.history.failed])
-    gaps = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
-    assert min(gaps) > 0.01  # it does not knock at the same door
+    deep = [trial for trial in result.history.failed[4:] if trial.config["x"] < 0.3]
+    assert len(deep) <= 7  # without the model, half of all trials go there
 
 
 def test_the_reach_of_a_vote_is_learned():

@@ -21,7 +21,7 @@ from bosquet.space import Space
 Array = NDArray[np.float64]
 
 _PRIOR = 2.0  # log-odds of success where nothing is known: 88 %
-_VOTE = 3.0  # log-odds of one trial at the very place
+_VOTE = 6.0  # log-odds of one trial at the very place
 _LENGTHS = (0.15, 0.3, 0.6, 1.2)  # unit coordinates, times the root of the number of variables
 _MISMATCH = 2.0  # squared distance of a category, or of a node that only one of both has
 

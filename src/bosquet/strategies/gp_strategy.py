@@ -70,7 +70,10 @@ class Fitted:
     posterior: Posterior
     z: Array
     noise: float
-    """The variance that the next evaluation is expected to have."""
+    """The variance that the next evaluation is expected to have; 0 while none is known of.
+
+    A learned one also stands for what the model cannot explain, which an evaluation can.
+    """
     info: dict[str, Any]
     pending: Array
     """Rows that are asked for and not yet told."""
@@ -243,8 +246,10 @@ class GPStrategy(Strategy):
                         setting, theta, evidence = rival, other_theta, other_evidence
         info = {"theta": theta.tolist(), "setting": asdict(setting), "fitted_at": fitted_at}
         posterior = gp.posterior(theta)
-        known = not np.isnan(targets.noise).any()
-        noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
+        noise = 0.0
+        if task.history.noisy:
+            known = not np.isnan(targets.noise).any()
+            noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
         fitted = Fitted(
             surrogate, posterior, targets.z, noise, info, np.zeros((0, len(task.space)))
         )
