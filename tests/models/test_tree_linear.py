@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 import bosquet as bq
-from bosquet.kernels.weights import SHORTEST_WAVE, Weight, frequencies
+from bosquet.kernels.weights import frequencies
 from bosquet.models.gp import NOISE_FLOOR
-from bosquet.models.tree_leaves import TreeLinear, by_path, paths_through
+from bosquet.models.tree_leaves import TreeLinear, by_path
 from bosquet.models.tree_linear import TreeGP
 from tests.space.strategies import relaxed, spaces
 

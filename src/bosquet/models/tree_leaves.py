@@ -58,6 +58,22 @@ class Leaf:
     columns: NDArray[np.int64]
     """Where their entries are in c."""
 
+    @property
+    def shared(self) -> list[int]:
+        """The coordinates that have weights."""
+        return [weight.dimension for weight in self.weights if weight.dimension >= 0]
+
+    def parts(self) -> Iterator[tuple[Weight, slice]]:
+        """The weights, and which of the columns are theirs."""
+        start = 0
+        for weight in self.weights:
+            yield weight, slice(start, start + weight.size)
+            start += weight.size
+
+    def features(self, X: Array, eta: Array) -> Array:
+        """z_p' at rows of the leaf: (m, V_p)."""
+        return np.hstack([np.zeros((len(X), 0)), *(w.features(X, eta) for w in self.weights)])
+
 
 class TreeLinear:
     """The model of a space: its leaves, its weights and their hyper-parameters.
@@ -97,7 +113,9 @@ class TreeLinear:
         self.weights = tuple(_weights(space, self.shared, features, slots))
         sizes = [weight.size for weight in self.weights]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        """Where the entries of each weight begin in c; V at the end."""
+        """Where the entries of each weight begin in c."""
+        self.n_weights = sum(sizes)
+        """V, the length of c."""
         self.variance_of_column = np.repeat([w.variance for w in self.weights], sizes).astype(int)
         self.hyper, self.names = slots.finish()
         self._leaves: dict[Path, Leaf] = {}

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from bosquet.acquisition.base import Acquisition
-from bosquet.kernels.components import Component
-from bosquet.models.gp import Posterior
+from bosquet.models.base import PathPosterior
 
 Array = NDArray[np.float64]
 
 
 def climb(
-    posterior: Posterior,
+    posterior: PathPosterior,
     acquisition: Acquisition,
-    components: Sequence[Component],
+    components: Sequence[Any],
     X: Array,
     continuous: Sequence[int],
 ) -> Array:

@@ -7,7 +7,7 @@ coordinates are always snapped before they are scored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.kernels.features import is_continuous
+from bosquet.models.base import PathPosterior
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
 
@@ -54,22 +54,24 @@ class PathSearch:
     """The search on one space with one posterior and acquisition function.
 
     The log-probability of success joins the acquisition wherever rows are compared; climbing looks
-    at the acquisition alone.
+    at the acquisition alone. ``fixed`` are coordinates (by index) that do not move.
     """
 
     def __init__(
         self,
         space: Space,
-        posterior: Posterior,
+        posterior: PathPosterior,
         acquisition: Acquisition,
         feasibility: Feasibility | None = None,
         effort: Effort | None = None,
+        fixed: Mapping[int, float] | None = None,
     ) -> None:
         self._space = space
         self._posterior = posterior
         self._acquisition = acquisition
         self._feasibility = feasibility
         self._effort = Effort() if effort is None else effort
+        self._fixed = dict(fixed or {})
 
     def maximise(
         self, paths: Sequence[Path], good: Array, rng: np.random.Generator
@@ -108,12 +110,8 @@ class PathSearch:
         return self._on_path(path, X)
 
     def _on_path(self, path: Path, X: Array) -> Array:
-        for index in path:
-            node = self._space.nodes[index]
-            if len(node.options) == 1:
-                n_options = self._space.tree.choice(node.choice).n_values
-                X[:, node.choice] = (node.options[0] + 0.5) / n_options
-        return self._space.snap(X)
+        X[:, list(self._fixed)] = list(self._fixed.values())
+        return on_path(self._space, path, X)
 
     # -- polishing ---------------------------------------------------------------------------
 
@@ -122,6 +120,8 @@ class PathSearch:
         continuous: list[int] = []
         discrete: list[int] = []
         for d in self._space.dimensions:
+            if d.index in self._fixed:
+                continue
             if d.node in path and d.index not in self._space.tree.children:
                 (continuous if is_continuous(d.parameter) else discrete).append(d.index)
         return continuous, discrete
@@ -168,3 +168,12 @@ class PathSearch:
             moved[:, index] = np.clip(units, 0.0, 1.0)
             rows.append(moved)
         return self._space.snap(np.vstack(rows))
+
+
+def on_path(space: Space, path: Path, X: Array) -> Array:
+    """Rows with the branching choices of a path, snapped; ``X`` is overwritten."""
+    for index in path:
+        node = space.nodes[index]
+        if len(node.options) == 1:
+            X[:, node.choice] = (node.options[0] + 0.5) / space.tree.choice(node.choice).n_values
+    return space.snap(X)

@@ -6,8 +6,11 @@ from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.designs import Random, Sobol
+from bosquet.strategies.tree_ei import TreeEI
 
-STRATEGIES: dict[str, type[Strategy]] = {cls.name: cls for cls in (AddTree, Auto, Random, Sobol)}
+STRATEGIES: dict[str, type[Strategy]] = {
+    cls.name: cls for cls in (AddTree, Auto, Random, Sobol, TreeEI)
+}
 
 __all__ = [
     "STRATEGIES",
@@ -18,6 +21,7 @@ __all__ = [
     "Sobol",
     "Strategy",
     "Task",
+    "TreeEI",
     "get",
 ]
 
