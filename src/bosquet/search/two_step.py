@@ -31,9 +31,10 @@ from bosquet.space import Space
 Array = NDArray[np.float64]
 
 _ENUMERATED = 512  # corners of one path that are all looked at
-_GRID = 33  # values of a variable with Fourier features
-_STARTS = 16  # of the ascent where corners are more
-_ROUNDS = 10
+_GRID = 17  # values of a variable with Fourier features
+_STARTS = 6  # of the ascent where corners are more
+_ROUNDS = 5
+_ASCENDED = 16  # paths on which the ascent is made
 _SPARES = 8  # corners of a path that are kept, for when the best is taken or infeasible
 _COMPLETIONS = 32  # draws of what path EI does not look at, to see whether a corner can be used
 _TIE = 1e-9  # differences of log EI that are rounding
@@ -89,15 +90,15 @@ class TwoStep:
         Ties go to the path visited less, then to chance: leaves that have never been visited and
         hang below the same inner node look the same.
         """
-        by_path = [self._promises(path, rng) for path in paths]
+        corners = self._corners(paths, rng)
+        by_path = [self._promises(path, corners[path], rng) for path in paths]
         first = [promises[0] for promises in by_path if promises]
         counts = [n for n, promises in zip(visits, by_path, strict=True) if promises]
         levels = [round(promise.value / _TIE) for promise in first]
         keys = [rng.random(len(first)), np.array(counts), -np.array(levels)]
-        order = np.lexsort(keys)
         spares = [promise for promises in by_path for promise in promises[1:]]
         spares.sort(key=lambda promise: -promise.value)
-        return [first[i] for i in order] + spares
+        return [first[i] for i in np.lexsort(keys)] + spares
 
     def rank_rows(self, rows: dict[Path, Array]) -> list[Promise]:
         """The best of the given rows of every path, best first: for candidates."""
@@ -110,51 +111,73 @@ class TwoStep:
             promises.append(Promise(path, X[best], float(values[best])))
         return sorted(promises, key=lambda promise: -promise.value)
 
-    def _promises(self, path: Path, rng: np.random.Generator) -> list[Promise]:
+    def _promises(self, path: Path, corners: Array, rng: np.random.Generator) -> list[Promise]:
         """The best corners of a path that can be completed, best first."""
-        corners = self._corners(path, rng)
         values = self.path_ei(corners, path)
-        order = np.argsort(-values, kind="stable")
-        promises = []
         wanted = 1 if self._refine_shared else _SPARES
-        for i in order[: 4 * _SPARES]:
+        promises: list[Promise] = []
+        for i in np.argsort(-values, kind="stable")[: 4 * _SPARES]:
             X = self._completions(path, corners[i], rng)
             if len(X):
-                success = 0.0
+                chances = np.zeros(len(X))
                 if self._feasibility is not None:
                     chances = self._feasibility.log_probability(X, path)
-                    X = X[np.argsort(-chances, kind="stable")]
-                    success = float(chances.max())
-                promises.append(Promise(path, X[0], float(values[i]) + success))
+                best = int(np.argmax(chances))
+                promises.append(Promise(path, X[best], float(values[i] + chances[best])))
             if len(promises) == wanted:
                 break
         if not promises:  # constraints rule out the corners looked at: anywhere on the path
-            X = self._allowed(
-                on_path(self._space, path, rng.random((_ENUMERATED, len(self._space))))
-            )
-            if len(X):
-                return self.rank_rows({path: X})
+            X = rng.random((_ENUMERATED, len(self._space)))
+            X = self._allowed(on_path(self._space, path, X))
+            return self.rank_rows({path: X}) if len(X) else []
         return sorted(promises, key=lambda promise: -promise.value)
 
-    def _corners(self, path: Path, rng: np.random.Generator) -> Array:
-        """Rows with good corners of the shared variables: all of them, or what an ascent finds."""
-        weights = self._posterior.model.leaf(path).weights
-        levels = {w.dimension: levels_of(self._space, w) for w in weights if w.dimension >= 0}
-        free = list(levels)
-        base = on_path(self._space, path, np.full((1, len(self._space)), 0.5))
-        if math.prod(len(values) for values in levels.values()) <= _ENUMERATED:
-            grids = np.meshgrid(*levels.values(), indexing="ij")
-            X = np.repeat(base, grids[0].size if grids else 1, axis=0)
-            for dimension, grid in zip(free, grids, strict=True):
-                X[:, dimension] = grid.ravel()
-            return X
-        X = np.repeat(base, _STARTS, axis=0)
-        for dimension in free:
-            X[:, dimension] = rng.choice(levels[dimension], size=_STARTS)
-        return np.unique(self._ascend(path, X, levels), axis=0)
+    # Corners of the shared variables, as rows.
 
-    def _ascend(self, path: Path, X: Array, levels: dict[int, Array]) -> Array:
+    def _corners(self, paths: Sequence[Path], rng: np.random.Generator) -> dict[Path, Array]:
+        """All of them where they are few; else good ones, found by ascent on the best paths."""
+        draws = np.vstack(
+            [self._posterior.weights_mean, self._posterior.draw_weights(_STARTS - 1, rng)]
+        )
+        corners, too_many = {}, []
+        for path in paths:
+            levels = self._levels(path)
+            if math.prod(len(values) for values in levels.values()) <= _ENUMERATED:
+                corners[path] = self._all_corners(path, levels)
+            else:
+                corners[path] = self._starts(path, levels, draws)
+                too_many.append(path)
+        too_many.sort(key=lambda path: -self.path_ei(corners[path], path).max())
+        for path in too_many[:_ASCENDED]:
+            corners[path] = np.unique(self._ascend(path, corners[path]), axis=0)
+        return corners
+
+    def _levels(self, path: Path) -> dict[int, Array]:
+        weights = self._posterior.model.leaf(path).weights
+        return {w.dimension: levels_of(self._space, w) for w in weights if w.dimension >= 0}
+
+    def _all_corners(self, path: Path, levels: dict[int, Array]) -> Array:
+        grids = np.meshgrid(*levels.values(), indexing="ij")
+        X = np.full((grids[0].size if grids else 1, len(self._space)), 0.5)
+        for dimension, grid in zip(levels, grids, strict=True):
+            X[:, dimension] = grid.ravel()
+        return on_path(self._space, path, X)
+
+    def _starts(self, path: Path, levels: dict[int, Array], draws: Array) -> Array:
+        """The best corner under each of some weights c, which is found coordinate by coordinate."""
+        model = self._posterior.model
+        X = np.full((len(draws), len(self._space)), 0.5)
+        leaf = model.leaf(path)
+        for weight, part in leaf.parts():
+            if weight.dimension >= 0:
+                r = at_levels(weight, levels[weight.dimension], X.shape[1], self._posterior.eta)
+                worst = r @ draws[:, leaf.columns[part]].T
+                X[:, weight.dimension] = levels[weight.dimension][np.argmin(worst, axis=0)]
+        return on_path(self._space, path, X)
+
+    def _ascend(self, path: Path, X: Array) -> Array:
         """Every row moves to its best value of one coordinate after the other, until none does."""
+        levels = self._levels(path)
         for _ in range(_ROUNDS):
             before = X.copy()
             for dimension, values in levels.items():
@@ -219,6 +242,14 @@ def levels_of(space: Space, weight: Weight) -> Array:
     return np.unique(parameter.snap(values))
 
 
+def at_levels(weight: Weight, levels: Array, d: int, eta: Array) -> Array:
+    """The feature vectors of some unit values: (levels, size)."""
+    X = np.full((len(levels), d), 0.5)
+    if weight.dimension >= 0:
+        X[:, weight.dimension] = levels
+    return weight.features(X, eta)
+
+
 def promising_paths(posterior: TreePosterior, n: int, rng: np.random.Generator) -> list[Path]:
     """Up to ``n`` distinct paths, each the best one under a draw of the weights c.
 
@@ -229,12 +260,9 @@ def promising_paths(posterior: TreePosterior, n: int, rng: np.random.Generator) 
     draws = posterior.draw_weights(n, rng)
     values = 1e-6 * rng.standard_normal((n, len(model.space.nodes)))
     for weight, start in zip(model.weights, model.starts, strict=False):
-        X = np.full((1, len(model.space)), 0.5)
-        if weight.dimension >= 0:
-            levels = levels_of(model.space, weight)
-            X = np.repeat(X, len(levels), axis=0)
-            X[:, weight.dimension] = levels
-        r = weight.features(X, posterior.eta)
-        values[:, weight.node] -= (r @ draws[:, start : start + weight.size].T).min(axis=0)
+        c = draws[:, start : start + weight.size].T
+        levels = np.zeros(1) if weight.dimension < 0 else levels_of(model.space, weight)
+        r = at_levels(weight, levels, len(model.space), posterior.eta)
+        values[:, weight.node] -= (r @ c).min(axis=0)
     tree = model.space.tree
     return list(dict.fromkeys(tree.path_of(best_path(model.space, v)[1]) for v in values.tolist()))

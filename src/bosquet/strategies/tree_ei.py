@@ -15,11 +15,11 @@ argmax over all leaves (3.1)    ``search="full"``
 one random candidate per path   the design of ``strategies.base``, which visits paths evenly
 ==============================  ==============================================================
 
-Where we differ by default, and why: path EI looks at the level of a leaf and not at how deep its
-minimum may be, so a few paths (``k``) are compared by EI itself; leaf GPs see all variables of
-their path, since few functions are linear in shared variables; corners of the shared variables
-are where step 1 must look but seldom where the optimum is, so step 2 moves them again; and every
-sixth trial explores, as in `AddTree`.
+Where we differ by default, and why: few functions are linear in their shared variables, so these
+have Fourier features; path EI looks at the level of a leaf and not at how deep its minimum may be,
+so a few paths (``k``) are compared by EI itself; step 2 moves the shared variables again, since
+step 1 chose them without a look at the leaf; hyper-parameters are tied by priors; and every sixth
+trial explores, as in `AddTree`.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ class TreeEI(Strategy):
     def __init__(
         self,
         *,
-        features: Features = "linear",
-        leaf: LeafSees = "path",
+        features: Features = "fourier",
+        leaf: LeafSees = "own",
         search: Search = "two-step",
-        k: int = 4,
+        k: int = 8,
         refine_shared: bool = True,
         hierarchical: bool = True,
         explore_every: int | None = 6,
@@ -109,7 +109,14 @@ class TreeEI(Strategy):
     @classmethod
     def paper(cls) -> Self:
         """Maximum likelihood, the best path by Eq. (6), and EI there with shared values kept."""
-        return cls(leaf="own", k=1, refine_shared=False, hierarchical=False, explore_every=None)
+        return cls(
+            features="linear",
+            leaf="own",
+            k=1,
+            refine_shared=False,
+            hierarchical=False,
+            explore_every=None,
+        )
 
     def model(self, space: Space, visited: Sequence[Path]) -> TreeLinear:
         return TreeLinear(
