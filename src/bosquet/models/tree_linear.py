@@ -162,6 +162,7 @@ class TreePosterior:
         self._scale = model.scale(eta)
         self._s_b = float(np.exp(eta[model.offset]))
         self._given = {one.rows.leaf.path: one for one in given}
+        self._of_path: dict[tuple[int, ...], tuple[Array, Array]] = {}  # asked for again and again
 
     def with_pending(self, X: Array) -> TreePosterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
@@ -285,7 +286,7 @@ class TreePosterior:
 
     def _moments(self, leaf: Leaf, Z: Array, prior: Array, k: Array | None) -> tuple[Array, Array]:
         """m~ and S~ of section 3.2 for a function with covariance ``k`` to the rows of its leaf."""
-        mean = Z @ self._weights.mean[leaf.columns]
+        mean = Z @ self._on_columns(leaf)[0]
         if k is None:
             return mean, prior + self._quadratic(leaf, Z)
         given = self._given[leaf.path]
@@ -296,7 +297,10 @@ class TreePosterior:
 
     def _on_columns(self, leaf: Leaf) -> tuple[Array, Array]:
         """Mean and covariance of the scaled weights of a path."""
-        return self._weights.mean[leaf.columns], self._weights.covariance_of(leaf.columns)
+        if leaf.path not in self._of_path:
+            covariance = self._weights.covariance_of(leaf.columns)
+            self._of_path[leaf.path] = self._weights.mean[leaf.columns], covariance
+        return self._of_path[leaf.path]
 
     def _quadratic(self, leaf: Leaf, T: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->i", T @ self._on_columns(leaf)[1], T))

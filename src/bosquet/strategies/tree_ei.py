@@ -141,6 +141,9 @@ class TreeEI(Strategy):
         # What is known of each evaluated point: its value, or with noise the posterior mean.
         level = posterior_means(posterior, data.X) if task.history.noisy else z
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
+        pending = task.space.to_unit([trial.config for trial in task.pending])
+        # Where a pending trial is believed to be better than all known, that is to be improved on.
+        best = min([float(level.min()), *posterior_means(posterior, pending)])
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:
@@ -150,13 +153,14 @@ class TreeEI(Strategy):
                 proposals.append(Proposal(explored.config, explored.info | {"why": why} | fitted))
                 taken.add(key_of(explored.config))
                 continue
-            found = self._next(task, posterior, float(level.min()), good, taken, rng)
+            found = self._next(task, posterior, best, good, taken, rng)
             if found is None:
                 break
             x, config, info = found
             if not task.history.noisy:
                 taken.add(key_of(config))
             proposals.append(Proposal(config, info | fitted))
+            best = min(best, *posterior_means(posterior, x[None]))
             posterior = posterior.with_pending(x[None])
         return proposals or design(task, n, rng)
 
