@@ -65,7 +65,7 @@ class TreeEI(Strategy):
     ``features`` says how shared variables enter these weights, ``leaf`` whether the GP of a leaf
     sees its ``"own"`` variables only (the paper) or all of its ``"path"``. Step 1 ranks paths by
     path EI; step 2 maximises EI on the ``k`` best of them, with the shared variables free or
-    (``refine_shared=False``) as step 1 left them. ``search="full"`` skips step 1.
+    (``refine_shared=False``) as step 1 left them; ``search="full"`` maximises it on all of them.
 
     Up to 64 paths are all ranked. Beyond, one ask looks at those of the best trials, at paths
     that are best under draws of the weights, and at random ones.
@@ -268,7 +268,8 @@ class TreeEI(Strategy):
         if self.search == "full" or space.n_paths == 1:
             why = f"highest log EI ({value:.3g}) of all paths looked at"
         else:
-            why = f"highest log EI ({value:.3g}) on the {k} best of {len(promises)} by path EI"
+            n = len({promise.path for promise in promises})
+            why = f"highest log EI ({value:.3g}) on the {k} best of {n} by path EI"
         ranked = {space.tree.path_label(p.path): p.value for p in promises[:_TOLD]}
         return {"path": label, "acquisition": value, "path_ei": ranked, "why": why}
 
