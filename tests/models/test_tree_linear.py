@@ -49,11 +49,12 @@ OPTIONS = [
 class Case:
     """Random rows of a space, with random hyper-parameters."""
 
-    def __init__(self, space, seed, n=16, **options):
+    def __init__(self, space, seed, n=16, X=None, **options):
         rng = self.rng = np.random.default_rng(seed)
         self.space = space
         self.paths = {}
-        self.X = space.to_unit(space.sample(rng, n, by="path"))
+        self.X = space.to_unit(space.sample(rng, n, by="path")) if X is None else X
+        n = len(self.X)
         self.y = rng.standard_normal(n)
         self.noise = np.where(rng.random(n) < 0.3, 0.05, np.nan)
         self.model = TreeLinear(space, list(by_path(space, self.X)), **options)
@@ -180,6 +181,19 @@ def test_block_inference_equals_the_dense_one_on_random_spaces(space, seed, opti
     check_against_dense(Case(space, seed, n=6, **options))
 
 
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", ["tree", "tuple keys"])
+def test_leaves_of_unequal_size_are_computed_together(name, options):
+    """7, 8, 3 and 4 rows: two batches, both of them padded."""
+    space = SPACES[name]
+    X = space.to_unit(space.sample(0, 200, by="path"))
+    groups = list(by_path(space, X).values())[:4]
+    rows = np.concatenate([group[:n] for group, n in zip(groups, (7, 8, 3, 4), strict=True)])
+    case = Case(space, seed=0, X=X[rows], **options)
+    assert len(case.gp._batches) == 2
+    check_against_dense(case)
+
+
 def test_gradient_with_priors_against_finite_differences():
     case = Case(SPACES["tuple keys"], seed=1, features="fourier")
     expected = approx_fprime(case.theta, lambda t: case.gp.log_posterior(t)[0], 1e-6)
@@ -298,13 +312,22 @@ def test_pending_rows_shrink_the_variance_and_keep_the_mean(case):
 # -- structure -------------------------------------------------------------------------------
 
 
-@settings(relaxed, max_examples=25)
-@given(spaces)
-def test_paths_through_a_node_are_counted_without_enumerating(space):
+def check_counts(space):
     counts = np.zeros(len(space.nodes), dtype=int)
     for path in space.tree.paths():
         counts[list(path)] += 1
     assert paths_through(space) == counts.tolist()
+
+
+@settings(relaxed, max_examples=25)
+@given(spaces)
+def test_paths_through_a_node_are_counted_without_enumerating(space):
+    check_counts(space)
+
+
+@pytest.mark.parametrize("space", [*SPACES.values(), bq.benchmarks.and_or(3).space], ids=repr)
+def test_paths_through_the_nodes_of_known_spaces(space):
+    check_counts(space)
 
 
 def test_leaves_and_shared_variables_of_the_papers_tree():

@@ -143,6 +143,16 @@ def test_ties_go_to_the_path_visited_less_and_then_to_chance():
     assert {first([3, 0, 1, 0], seed) for seed in range(20)} == {paths[1]}
 
 
+def test_rounding_does_not_break_ties(monkeypatch):
+    posterior, _ = posterior_on(TREE)
+    paths = list(TREE.tree.paths())
+    noise = {path: 1e-13 * i for i, path in enumerate(paths)}
+    monkeypatch.setattr(TwoStep, "path_ei", lambda self, X, path: np.zeros(len(X)) + noise[path])
+    steps = TwoStep(TREE, posterior, best=0.0)
+    firsts = [steps.rank(paths, [0] * 4, np.random.default_rng(s))[0].path for s in range(30)]
+    assert set(firsts) == set(paths)
+
+
 def test_promises_satisfy_the_constraints():
     upper = shared_space(constraints=[lambda c: c["s0"] < 0.5])
     posterior, rng = posterior_on(upper)
