@@ -37,7 +37,7 @@ _ROUNDS = 3
 _ASCENDED = 8  # paths on which the ascent is made
 _SPARES = 8  # corners of a path that are kept, for when the best is taken or infeasible
 _COMPLETIONS = 32  # draws of what path EI does not look at, to see whether a corner can be used
-_TIE = 1e-9  # differences of log EI that are rounding
+_DIGITS = 9  # of log EI, beyond which differences are rounding
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class TwoStep:
         by_path = [self._promises(path, corners[path], rng) for path in paths]
         first = [promises[0] for promises in by_path if promises]
         counts = [n for n, promises in zip(visits, by_path, strict=True) if promises]
-        levels = [round(promise.value / _TIE) for promise in first]
-        keys = [rng.random(len(first)), np.array(counts), -np.array(levels)]
+        values = np.round([promise.value for promise in first], _DIGITS)
+        keys = [rng.random(len(first)), np.array(counts), -values]
         spares = [promise for promises in by_path for promise in promises[1:]]
         spares.sort(key=lambda promise: -promise.value)
         return [first[i] for i in np.lexsort(keys)] + spares
