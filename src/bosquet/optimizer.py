@@ -46,6 +46,7 @@ class Optimizer:
             )
         self.space = space
         self.strategy = get(strategy)
+        self.strategy.check_space(space)
         self.seed = secrets.randbits(32) if seed is None else _checked_seed(seed)
         self.history = History(space, (), direction) if history is None else history
         self._pending: dict[int, Trial] = {}

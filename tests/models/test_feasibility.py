@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 
 import bosquet as bq
 from bosquet.models.feasibility import Feasibility
@@ -38,6 +39,18 @@ def test_failures_add_up_and_successes_push_back():
     three = probability([spot] * 3, [True] * 3, spot)
     mixed = probability([spot] * 4, [True, False, False, False], spot)
     assert three < 0.01 < one < mixed
+
+
+def test_gradient_by_the_coordinates():
+    configs = SPACE.sample(1, 12)
+    model = Feasibility(SPACE, SPACE.to_unit(configs), np.arange(12) % 3 == 0)
+    for config in SPACE.sample(2, 4):
+        x, path = SPACE.to_unit(config), SPACE.path(config)
+        value, gradient = model.log_probability_with_gradient(x[None], path)
+        assert value[0] == pytest.approx(model.log_probability(x[None], path)[0])
+        expected = approx_fprime(x, lambda x, p=path: model.log_probability(x[None], p)[0], 1e-7)
+        ordered = [d.index for d in SPACE.dimensions if d.name != "m"]
+        np.testing.assert_allclose(gradient[0, ordered], expected[ordered], atol=1e-5)
 
 
 def test_the_search_leaves_a_region_that_fails():

@@ -163,7 +163,7 @@ def check_against_dense(case):
     np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-8)
     posterior = case.gp.posterior(case.theta)
     for path, Q in case.queries():
-        mean, variance = posterior.moments(Q, posterior.on_path(path))
+        mean, variance = posterior.on_path(path).moments(Q)
         cross = case.covariance(Q, case.X)
         np.testing.assert_allclose(mean, cross @ alpha, rtol=1e-8, atol=1e-8)
         prior = np.diag(case.covariance(Q, Q))
@@ -266,7 +266,7 @@ def test_gradients_by_the_coordinates(case):
     posterior = case.gp.posterior(case.theta)
     for path, Q in list(case.queries(m=2))[:3]:
         leaf = posterior.on_path(path)
-        _, _, by_mean, by_variance = posterior.moments_with_gradients(Q, leaf)
+        _, _, by_mean, by_variance = leaf.moments_with_gradients(Q)
         free = [
             d.index
             for d in case.space.dimensions
@@ -278,7 +278,7 @@ def test_gradients_by_the_coordinates(case):
                 def at(x, which=which, q=q, leaf=leaf, free=free):
                     moved = q.copy()
                     moved[free] = x
-                    return posterior.moments(moved[None], leaf)[which][0]
+                    return leaf.moments(moved[None])[which][0]
 
                 expected = approx_fprime(q[free], at, 1e-7)
                 np.testing.assert_allclose(gradient[i][free], expected, rtol=1e-4, atol=1e-5)
@@ -288,7 +288,7 @@ def test_pending_rows_shrink_the_variance_and_keep_the_mean(case):
     posterior = case.gp.posterior(case.theta)
     P = case.space.to_unit(case.space.sample(case.rng, 3))
     pending = posterior.with_pending(P)
-    believed = [posterior.moments(p[None], posterior.on_path(case.path(p)))[0][0] for p in P]
+    believed = [posterior.on_path(case.path(p)).moments(p[None])[0][0] for p in P]
     again = TreeGP(
         case.model,
         np.vstack([case.X, P]),
@@ -298,7 +298,7 @@ def test_pending_rows_shrink_the_variance_and_keep_the_mean(case):
     shrunk = 0.0
     for path, Q in case.queries():
         for moments in (
-            lambda p, Q=Q, path=path: p.moments(Q, p.on_path(path)),
+            lambda p, Q=Q, path=path: p.on_path(path).moments(Q),
             lambda p, Q=Q, path=path: p.moments_of_path(Q, path),
         ):
             mean, variance = moments(pending)
@@ -397,7 +397,7 @@ def test_leaves_share_through_their_inner_nodes_only():
     means = []
     for config in (sibling, far):
         at, path = space.to_unit(config)[None], space.path(config)
-        means.append(posterior.moments(at, posterior.on_path(path))[0][0])
+        means.append(posterior.on_path(path).moments(at)[0][0])
     assert means[0] < -0.2
     assert means[1] == pytest.approx(-means[0], rel=1e-6)
 

@@ -61,12 +61,12 @@ def test_nodes_are_searched_one_by_one():
         rows = np.full((len(grid) if own else 1, len(space)), 0.5)
         for index in own:
             rows[:, index] = grid
-        best.append(bound.value(*posterior.moments(rows, mine)).max() if mine else 0.0)
+        best.append(bound.value(*posterior.of(mine).moments(rows)).max() if mine else 0.0)
     expected = max(sum(best[i] for i in path) for path in space.tree.paths())
     assert value == pytest.approx(expected, abs=1e-5)
     path = space.path(space.from_unit(x))
     parts = [
-        bound.value(*posterior.moments(x[None], [c for c in components if c.node == i]))[0]
+        bound.value(*posterior.on_path([i]).moments(x[None]))[0]
         for i in path
         if any(c.node == i for c in components)
     ]

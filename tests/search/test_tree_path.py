@@ -25,7 +25,7 @@ def test_the_search_finds_what_a_fine_grid_finds(seed, kind):
     space, X, z, posterior = fitted(bq.benchmarks.small_balanced(shared=True), 25, seed)
     acquisition = kind(z)
     paths = list(space.tree.paths())
-    search = PathSearch(space, posterior, acquisition)
+    search = PathSearch(space, posterior.on_path, acquisition)
     found = search.maximise(paths, X[np.argsort(z)[:5]], np.random.default_rng(seed))
     assert [s.path for s in found] == sorted(
         paths, key=lambda p: -next(s.values[0] for s in found if s.path == p)
@@ -43,7 +43,7 @@ def test_the_search_finds_what_a_fine_grid_finds(seed, kind):
 def test_discrete_spaces_are_searched_to_the_best_value():
     problem = bq.benchmarks.mixed(shift=2)
     space, X, z, posterior = fitted(problem, 40)
-    search = PathSearch(space, posterior, LowerBound(1.0))
+    search = PathSearch(space, posterior.on_path, LowerBound(1.0))
     rng = np.random.default_rng(0)
     for scored in search.maximise(list(space.tree.paths()), X[np.argsort(z)[:5]], rng):
         np.testing.assert_array_equal(space.snap(scored.X), scored.X)
@@ -53,7 +53,7 @@ def test_discrete_spaces_are_searched_to_the_best_value():
 
 def test_candidates_lie_on_their_path():
     space = bq.benchmarks.and_or(3).space
-    search = PathSearch(space, None, None)
+    search = PathSearch(space, lambda _: None, None)
     good = space.to_unit(space.sample(0, 4))
     for path in list(space.tree.paths())[:5]:
         rows = search.candidates(path, good, 50, np.random.default_rng(0))

@@ -48,68 +48,32 @@ class Component:
         if self.kind == "linear" and any(f.kind != "difference" for f in self.features):
             raise ValueError(f"component {self.name!r}: a linear term needs ordered values")
 
-    # -- between training rows, with what does not depend on eta computed once ---------------
-
-    def prepare(self, X: Array) -> Array:
-        """(features, n * n): squared distances, or products for a linear component."""
-        if self.kind == "constant":
-            return np.ones((1, len(X) ** 2))
-        if self.kind == "linear":
-            centred = [X[:, f.dimension] - 0.5 for f in self.features]
-            return np.array([np.outer(c, c).ravel() for c in centred])
-        return np.array([f.distances(X, X).ravel() for f in self.features])
-
-    def gram(self, prepared: Array, eta: Array) -> tuple[Array, Array]:
-        """k / v and its derivative by the weighted sum of ``prepared``; both (n * n,)."""
-        if self.kind == "constant":
-            return prepared[0], np.zeros_like(prepared[0])
-        weighted = self._weights(eta) @ prepared
-        if self.kind == "linear":
-            return weighted, np.ones_like(weighted)
-        return SHAPES[self.kind](weighted)
-
-    def pull_back(
-        self, W: Array, unit: Array, slope: Array, prepared: Array, eta: Array, gradient: Array
-    ) -> None:
-        """Adds d sum(W * K_c) / d eta to ``gradient``; ``W`` is (n * n,)."""
-        v = float(np.exp(eta[self.variance]))
-        gradient[self.variance] += v * float(W @ unit)
-        if self.lengths:
-            by_weight = v * (prepared @ (W * slope))
-            for slot, value in zip(
-                self.lengths, -2.0 * self._weights(eta) * by_weight, strict=True
-            ):
-                gradient[slot] += value
-
-    # -- between queries and training rows ---------------------------------------------------
-
     def cross(self, A: Array, B: Array, eta: Array) -> Array:
         """The covariance between rows where the component is active: (len(A), len(B))."""
         v = float(np.exp(eta[self.variance]))
+        inside = np.zeros((len(A), len(B)))
+        for f, w in zip(self.features, self.weights(eta), strict=True):
+            a, b = A[:, f.dimension][:, None], B[:, f.dimension]
+            inside += w * ((a - 0.5) * (b - 0.5) if self.kind == "linear" else f.distance(a, b))
         if self.kind == "constant":
-            return np.full((len(A), len(B)), v)
-        if self.kind == "linear":
-            return v * self._products(A, B, eta)
-        return v * SHAPES[self.kind](self._r2(A, B, eta))[0]
+            return inside + v
+        return v * (inside if self.kind == "linear" else SHAPES[self.kind](inside)[0])
 
-    def cross_with_slope(self, A: Array, B: Array, eta: Array) -> tuple[Array, dict[int, Array]]:
-        """`cross`, and its derivatives by the ordered coordinates of A, by dimension."""
-        v = float(np.exp(eta[self.variance]))
-        if self.kind == "constant":
-            return np.full((len(A), len(B)), v), {}
-        weights = self._weights(eta)
-        slopes: dict[int, Array] = {}
+    def pair_features(self, A: Array, B: Array) -> Array:
+        """What does not depend on eta, for pairs of rows (row by row of A and B): (features, n).
+
+        Squared distances, or products for a linear component.
+        """
+        columns = [(A[:, f.dimension], B[:, f.dimension]) for f in self.features]
         if self.kind == "linear":
-            for f, w in zip(self.features, weights, strict=True):
-                right = np.broadcast_to(B[:, f.dimension] - 0.5, (len(A), len(B)))
-                slopes[f.dimension] = v * w * right
-            return v * self._products(A, B, eta), slopes
-        unit, by_r2 = SHAPES[self.kind](self._r2(A, B, eta))
-        for f, w in zip(self.features, weights, strict=True):
-            if f.kind == "difference":
-                gap = A[:, f.dimension][:, None] - B[:, f.dimension][None, :]
-                slopes[f.dimension] = (2.0 * v * w) * by_r2 * gap
-        return v * unit, slopes
+            return np.array([(a - 0.5) * (b - 0.5) for a, b in columns])
+        return np.array(
+            [f.distance(a, b) for f, (a, b) in zip(self.features, columns, strict=True)]
+        )
+
+    def weights(self, eta: Array) -> Array:
+        """1 / l_f^2 of each feature."""
+        return np.exp(-2.0 * eta[list(self.lengths)])
 
     def diagonal(self, A: Array, eta: Array) -> Array:
         """The prior variance of each row."""
@@ -117,27 +81,14 @@ class Component:
         if self.kind != "linear":
             return np.full(len(A), v)
         centred = A[:, [f.dimension for f in self.features]] - 0.5
-        return v * (centred**2 @ self._weights(eta))
+        return v * (centred**2 @ self.weights(eta))
 
     def add_diagonal_slope(self, A: Array, eta: Array, slope: Array) -> None:
         """Adds the derivative of `diagonal` by the coordinates of A, (m, d)."""
         if self.kind == "linear":
-            weights = np.exp(eta[self.variance]) * self._weights(eta)
+            weights = np.exp(eta[self.variance]) * self.weights(eta)
             for f, w in zip(self.features, weights, strict=True):
                 slope[:, f.dimension] += 2.0 * w * (A[:, f.dimension] - 0.5)
-
-    def _weights(self, eta: Array) -> Array:
-        return np.exp(-2.0 * eta[list(self.lengths)])
-
-    def _r2(self, A: Array, B: Array, eta: Array) -> Array:
-        r2 = np.zeros((len(A), len(B)))
-        for f, w in zip(self.features, self._weights(eta), strict=True):
-            r2 += w * f.distances(A, B)
-        return r2
-
-    def _products(self, A: Array, B: Array, eta: Array) -> Array:
-        dims = [f.dimension for f in self.features]
-        return (A[:, dims] - 0.5) * self._weights(eta) @ (B[:, dims] - 0.5).T
 
 
 @dataclass(frozen=True)
@@ -169,11 +120,3 @@ class Hyperparameters:
 
     def clip(self, theta: Array) -> Array:
         return np.clip(theta, self.lower, self.upper)
-
-
-def rows_of(active: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
-    """The rows of a node: a slice where they are contiguous, which saves copies."""
-    rows = np.flatnonzero(active)
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return rows

@@ -34,7 +34,11 @@ class Feature:
 
     def distances(self, A: Array, B: Array) -> Array:
         """Squared distances between the rows of two unit matrices: (len(A), len(B))."""
-        gap = A[:, self.dimension][:, None] - B[:, self.dimension][None, :]
+        return self.distance(A[:, self.dimension][:, None], B[:, self.dimension])
+
+    def distance(self, a: Array, b: Array) -> Array:
+        """Squared distances between unit coordinates, element by element."""
+        gap = a - b
         return gap * gap if self.kind == "difference" else (gap != 0.0).astype(float)
 
 

@@ -26,7 +26,7 @@ from bosquet.space.structure import Node
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two kinds of hyper-parameters stay two, whatever their numbers
 class Prior:
     """A normal prior on a logarithm."""
 
@@ -43,6 +43,7 @@ NOISE = Prior(np.log(1e-4), 3.0)
 VARIANCE_SD = 0.2  # of one component about its kind
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
 FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
+ROOT_FEATURE_LENGTH_SD = 0.2  # the same, of a feature that every trial has
 _SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 _NOISE_BOUNDS = (np.log(1e-9), 0.0)
 
@@ -51,18 +52,18 @@ def add_tree(
     space: Space, *, kind: Kind = "matern52", interactions: bool = True, constants: bool = True
 ) -> tuple[list[Component], Hyperparameters]:
     """Components and hierarchical priors for any space."""
-    builder = _Builder(kind)
+    builder = PriorBuilder(kind)
     for node in space.nodes:
         own = own_features(space, node)
         if own:
-            builder.add(f"own {node.index}", node, own, builder.own)
+            builder.add(f"own {node.index}", node.index, own, OWN)
     for node in space.nodes[1:] if interactions else ():
         implied = chain_features(space, node)
         if len(implied) > len(own_features(space, node)):
-            builder.add(f"chain {node.index}", node, implied, builder.chain)
+            builder.add(f"chain {node.index}", node.index, implied, CHAIN)
     for node in space.nodes[1:] if constants else ():
         if len(node.options) == 1:
-            builder.add(f"constant {node.index}", node, (), builder.constant)
+            builder.add(f"constant {node.index}", node.index, (), CONSTANT)
     return builder.components, builder.hyperparameters()
 
 
@@ -107,20 +108,23 @@ def chain_features(space: Space, node: Node) -> tuple[Feature, ...]:
     return tuple(feature for one in nodes for feature in own_features(space, one))
 
 
-class _Builder:
-    """Collects components, and the rows of the map from theta to eta."""
+class PriorBuilder:
+    """Collects components, and the rows of the map from theta to eta.
 
-    def __init__(self, kind: Kind) -> None:
+    Variances are those of a kind (`own`, `chain`, `constant`) and length-scales those of one common
+    value, each times a deviation; with ``tied=False`` every one has the whole prior for itself.
+    """
+
+    def __init__(self, kind: Kind, *, tied: bool = True) -> None:
         self._kind = kind
+        self._tied = tied
         self.components: list[Component] = []
         self._offsets: list[float] = []  # of eta
         self._entries: list[list[int]] = []  # of eta: the thetas that are added
         self._priors: list[Prior] = []  # of theta
         self._of_feature: dict[Feature, int] = {}
-        self.own = self._theta(OWN)
-        self.chain = self._theta(CHAIN)
-        self.constant = self._theta(CONSTANT)
-        self._length = self._theta(LENGTH)
+        if tied:
+            self._common = {prior: self._theta(prior) for prior in (OWN, CHAIN, CONSTANT, LENGTH)}
 
     def _theta(self, prior: Prior) -> int:
         self._priors.append(prior)
@@ -131,22 +135,36 @@ class _Builder:
         self._offsets.append(offset)
         return len(self._entries) - 1
 
-    def add(self, name: str, node: Node, features: tuple[Feature, ...], common: int) -> None:
-        variance = self._eta([common, self._theta(Prior(0.0, VARIANCE_SD))])
-        lengths = []
-        own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD)) if features else -1
+    def share(self, feature: Feature, other: Feature) -> None:
+        """Gives a feature the deviation of another one."""
+        self._of_feature[other] = self._deviation(feature, FEATURE_LENGTH_SD)
+
+    def _deviation(self, feature: Feature, sd: float) -> int:
+        if feature not in self._of_feature:
+            self._of_feature[feature] = self._theta(Prior(0.0, sd))
+        return self._of_feature[feature]
+
+    def add(self, name: str, node: int, features: tuple[Feature, ...], prior: Prior) -> None:
+        """A component on a node (or another group of rows); ``prior`` is that of its kind."""
+        variances = [self._theta(prior)]
+        if self._tied:
+            variances = [self._common[prior], self._theta(Prior(0.0, VARIANCE_SD))]
+        variance = self._eta(variances)
+        own_deviation = -1
+        if self._tied and features:
+            own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD))
+        sd = FEATURE_LENGTH_SD if node else ROOT_FEATURE_LENGTH_SD
         ordered = {f.dimension for f in features if f.kind == "difference"}
+        lengths = []
         for feature in features:
-            if feature not in self._of_feature:
-                self._of_feature[feature] = self._theta(Prior(0.0, FEATURE_LENGTH_SD))
             special = feature.kind == "overlap" and feature.dimension in ordered
             offset = 0.5 * np.log(len(features)) + _SPECIAL_VALUES * special
-            thetas = [self._length, own_deviation, self._of_feature[feature]]
+            thetas = [self._theta(LENGTH)]
+            if self._tied:
+                thetas = [self._common[LENGTH], own_deviation, self._deviation(feature, sd)]
             lengths.append(self._eta(thetas, offset))
         kind: Kind = self._kind if features else "constant"
-        self.components.append(
-            Component(name, node.index, kind, features, variance, tuple(lengths))
-        )
+        self.components.append(Component(name, node, kind, features, variance, tuple(lengths)))
 
     def hyperparameters(self) -> Hyperparameters:
         self._eta([self._theta(NOISE)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +10,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-class PathPosterior(Protocol):
-    """A belief about f that can be asked path by path.
+class Belief(Protocol):
+    """The posterior of f at rows of one path, or of one component of it."""
 
-    What `on_path` returns is the model's own affair (components, a leaf): a search only hands it
-    back.
-    """
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance at m rows: (m,) each."""
 
-    def on_path(self, path: Sequence[int]) -> Sequence[Any]: ...
-
-    def moments(self, X: Array, parts: Sequence[Any], /) -> tuple[Array, Array]:
-        """Mean and variance at the m rows of one path."""
-
-    def moments_with_gradients(
-        self, X: Array, parts: Sequence[Any], /
-    ) -> tuple[Array, Array, Array, Array]:
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit
+from scipy.special import expit, log_expit
 
 from bosquet.kernels.features import features_of
 from bosquet.space import Space
@@ -44,12 +44,28 @@ class Feasibility:
 
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """log P(success) at rows that lie on one path."""
+        weights, _ = self._weights_on(X, path)
+        return np.asarray(log_expit(_PRIOR + weights @ self._votes))
+
+    def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
+        """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""
+        weights, active = self._weights_on(X, path)
+        odds = _PRIOR + weights @ self._votes
+        pull = weights * self._votes * expit(-odds)[:, None]  # d log P / d log weight
+        gradient = np.zeros_like(X)
+        n_active = max(int(active[list(self._features)].sum()), 1)
+        for index, feature in self._features.items():
+            if feature.kind == "difference" and active[index]:
+                gap = (X[:, index][:, None] - self._X[:, index]) * self._active[:, index]
+                gradient[:, index] = -np.sum(pull * gap, axis=1) / (self._length**2 * n_active)
+        return np.asarray(log_expit(odds)), gradient
+
+    def _weights_on(self, X: Array, path: Sequence[int]) -> tuple[Array, NDArray[np.bool_]]:
+        """The weight of every trial at rows of a path, and which coordinates the path has."""
         nodes = np.zeros((len(X), self._nodes.shape[1]), dtype=bool)
         nodes[:, list(path)] = True
-        ordered, mismatch = self._distances(X, nodes)
-        return np.asarray(
-            log_expit(_PRIOR + self._weights(ordered, mismatch, self._length) @ self._votes)
-        )
+        weights = self._weights(*self._distances(X, nodes), self._length)
+        return weights, np.isin(self._node_of, list(path))
 
     def _weights(self, ordered: Array, mismatch: Array, length: float) -> Array:
         return np.asarray(np.exp(-0.5 * (ordered / length**2 + _MISMATCH * mismatch)))

@@ -6,40 +6,29 @@ Glossary (n observed rows, p pending ones, m queries, d coordinates, E log-param
     K        covariance of a block of rows; L its Cholesky factor; alpha = K^-1 y
     block    rows connected through components (Add-Tree, App. B): other blocks cannot matter
 
-Rows are sorted so that on a tree the rows of every node are contiguous: sums over a node's rows are
-then sums over a slice.
+Rows are sorted so that on a tree the rows of every node are contiguous: what is gathered and added
+then lies together in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from bosquet.kernels.components import Component, Hyperparameters, rows_of
-from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky
+from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.sums import Cross, Gram, Index, Member
+from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
 
 Array = NDArray[np.float64]
-Rows = slice | NDArray[np.int64]
 
 NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _FAILED = 1e25  # what the optimizer sees where K has no factor
-
-
-@dataclass(frozen=True)
-class Part:
-    """A component on the rows of a block where it is active."""
-
-    component: Component
-    rows: Rows
-    prepared: Array
-    """(features, k * k) for the k rows."""
 
 
 class Block:
@@ -53,50 +42,35 @@ class Block:
         y: Array,
         noise: Array,
     ) -> None:
-        self.X, self.y, self.noise = X, y, noise
-        self.parts = []
-        for component in components:
-            if Z[:, component.node].any():
-                rows = rows_of(Z[:, component.node])
-                self.parts.append(Part(component, rows, component.prepare(X[rows])))
+        self.X, self.y = X, y
+        self.members: list[Member] = [
+            (component, np.flatnonzero(Z[:, component.node]))
+            for component in components
+            if Z[:, component.node].any()
+        ]
+        self._learned = np.isnan(noise)
+        self._known = np.where(self._learned, 0.0, noise)
+        self._gram = Gram(self.members, X)
 
-    def covariance(self, eta: Array) -> tuple[Array, list[tuple[Array, Array]]]:
-        """K with noise, and every part's (k / v, slope) for the gradient."""
-        n = len(self.y)
-        K = np.zeros((n, n))
-        units = []
-        for part in self.parts:
-            unit, slope = part.component.gram(part.prepared, eta)
-            units.append((unit, slope))
-            k = round(len(unit) ** 0.5)
-            K[square(part.rows)] += np.exp(eta[part.component.variance]) * unit.reshape(k, k)
-        K.flat[:: n + 1] += self.noise_variance(eta)
-        return K, units
-
-    def noise_variance(self, eta: Array) -> Array:
-        learned = np.exp(eta[-1])
-        return np.where(np.isnan(self.noise), learned, self.noise) + NOISE_FLOOR
+    def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
+        """K with noise (lower triangle), and what its gradient needs."""
+        K, parts = self._gram.covariance(eta)
+        K.flat[:: len(K) + 1] += self._known + NOISE_FLOOR + np.exp(eta[-1]) * self._learned
+        return K, parts
 
     def log_likelihood(self, eta: Array) -> tuple[float, Array]:
         """log N(y; 0, K) and its gradient by eta."""
-        n = len(self.y)
-        K, units = self.covariance(eta)
+        K, parts = self.covariance(eta)
         L, _ = cholesky(K)
         alpha = solve(L, self.y)
-        value = -0.5 * float(self.y @ alpha) - float(np.log(np.diag(L)).sum()) - 0.5 * n * _LOG_2PI
-        W = np.outer(0.5 * alpha, alpha)
-        W -= 0.5 * inverse_from_cholesky(L)  # d value / d K
-        gradient = np.zeros(len(eta))
-        for part, (unit, slope) in zip(self.parts, units, strict=True):
-            w = W[square(part.rows)].ravel()
-            part.component.pull_back(w, unit, slope, part.prepared, eta, gradient)
-        gradient[-1] = np.exp(eta[-1]) * float(np.diag(W)[np.isnan(self.noise)].sum())
+        log_det = 2.0 * float(np.log(np.diag(L)).sum())
+        value = -0.5 * (float(self.y @ alpha) + log_det + len(K) * _LOG_2PI)
+        W = inverse_from_cholesky(L)
+        W *= -0.5
+        W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
+        gradient = self._gram.pull_back(W, parts, eta)
+        gradient[-1] += np.exp(eta[-1]) * float(np.diag(W)[self._learned].sum())
         return value, gradient
-
-
-def square(rows: Rows) -> Any:
-    """The index of the rows and columns of a matrix."""
-    return (rows, rows) if isinstance(rows, slice) else np.ix_(rows, rows)
 
 
 def solve(L: Array, right: Array) -> Array:
@@ -183,8 +157,8 @@ class AdditiveGP:
         conditioned = [
             _Conditioned(
                 X=block.X,
-                rows={part.component.name: part.rows for part in block.parts},
-                nodes={part.component.node for part in block.parts},
+                rows={component.name: rows for component, rows in block.members},
+                nodes={component.node for component, _ in block.members},
                 L=L,
                 alpha=solve(L, block.y),
             )
@@ -239,51 +213,63 @@ class Posterior:
             conditioned = [*rest, _join(near, mine, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned, self.jitter)
 
-    def on_path(self, path: Sequence[int]) -> list[Component]:
-        """The components that are active on a path (the indices of its nodes)."""
+    def on_path(self, path: Sequence[int]) -> PartialPosterior:
+        """The posterior at rows of a path (the indices of its nodes)."""
         nodes = set(path)
-        return [component for component in self.components if component.node in nodes]
+        return self.of([component for component in self.components if component.node in nodes])
 
-    def moments(self, X: Array, components: Sequence[Component]) -> tuple[Array, Array]:
-        """Mean and variance of the sum of some components, at rows where they are active."""
+    def of(self, components: Sequence[Component]) -> PartialPosterior:
+        """The posterior of the sum of some components, at rows where they are active."""
+        crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)
+        near = [(block, cross) for block, cross in crosses if cross is not None]
+        return PartialPosterior(components, self.eta, near)
+
+
+class PartialPosterior:
+    """The posterior of a sum of components: m queries at a time."""
+
+    def __init__(
+        self,
+        components: Sequence[Component],
+        eta: Array,
+        near: Sequence[tuple[_Conditioned, Cross]],
+    ) -> None:
+        self._components = components
+        self._eta = eta
+        self._near = near
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance: (m,) each."""
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X, components)
-        for block in self._conditioned:
-            cross = block.cross(X, components, self.eta)
-            if cross is not None:
-                mean += cross @ block.alpha
-                V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
-                variance -= np.einsum("ij,ij->j", V, V)
+        variance = self._prior_variance(X)
+        for block, cross_of in self._near:
+            cross = cross_of(X)
+            mean += cross @ block.alpha
+            V = solve_lower(block.L, cross.T)
+            variance -= np.einsum("ij,ij->j", V, V)
         return mean, np.maximum(variance, NOISE_FLOOR)
 
-    def moments_with_gradients(
-        self, X: Array, components: Sequence[Component]
-    ) -> tuple[Array, Array, Array, Array]:
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X, components)
+        variance = self._prior_variance(X)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
-        for component in components:
-            component.add_diagonal_slope(X, self.eta, by_variance)
-        for block in self._conditioned:
-            found = block.cross_with_slopes(X, components, self.eta)
-            if found is None:
-                continue
-            cross, slopes = found
+        for component in self._components:
+            component.add_diagonal_slope(X, self._eta, by_variance)
+        for block, cross_of in self._near:
+            cross, slopes = cross_of.with_slopes(X)
             mean += cross @ block.alpha
-            V = solve_triangular(block.L, cross.T, lower=True, check_finite=False)
+            V = solve_lower(block.L, cross.T)
             variance -= np.einsum("ij,ij->j", V, V)
-            gain = solve_triangular(block.L, V, lower=True, trans=1, check_finite=False).T
-            for rows, by_dimension in slopes:
-                for dimension, slope in by_dimension.items():
-                    by_mean[:, dimension] += slope @ block.alpha[rows]
-                    by_variance[:, dimension] -= 2.0 * np.einsum("ij,ij->i", slope, gain[:, rows])
+            gain = solve_lower(block.L, V, transposed=True).T
+            by_mean += slopes.times(block.alpha)
+            by_variance -= 2.0 * slopes.times(gain)
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
 
-    def _prior_variance(self, X: Array, components: Sequence[Component]) -> Array:
+    def _prior_variance(self, X: Array) -> Array:
         variance = np.zeros(len(X))
-        for component in components:
-            variance += component.diagonal(X, self.eta)
+        for component in self._components:
+            variance += component.diagonal(X, self._eta)
         return variance
 
 
@@ -292,7 +278,7 @@ class _Conditioned:
     """Connected rows with the factor of their covariance."""
 
     X: Array
-    rows: dict[str, Rows]
+    rows: dict[str, Index]
     """By name of the component, the rows where it is active."""
     nodes: set[int]
     L: Array
@@ -302,27 +288,10 @@ class _Conditioned:
     def n(self) -> int:
         return len(self.alpha)
 
-    def cross(self, X: Array, components: Sequence[Component], eta: Array) -> Array | None:
-        """Covariance between queries and the rows of this block; None when there is none."""
-        found = None
-        for component in components:
-            rows = self.rows.get(component.name)
-            if rows is not None:
-                found = np.zeros((len(X), self.n)) if found is None else found
-                found[:, rows] += component.cross(X, self.X[rows], eta)
-        return found
-
-    def cross_with_slopes(
-        self, X: Array, components: Sequence[Component], eta: Array
-    ) -> tuple[Array, list[tuple[Rows, dict[int, Array]]]] | None:
-        cross, slopes = np.zeros((len(X), self.n)), []
-        for component in components:
-            rows = self.rows.get(component.name)
-            if rows is not None:
-                values, by_dimension = component.cross_with_slope(X, self.X[rows], eta)
-                cross[:, rows] += values
-                slopes.append((rows, by_dimension))
-        return (cross, slopes) if slopes else None
+    def cross(self, components: Sequence[Component], eta: Array) -> Cross | None:
+        """The covariance between queries and the rows of this block; None when there is none."""
+        members = [(c, self.rows[c.name]) for c in components if c.name in self.rows]
+        return Cross(members, self.X, eta) if members else None
 
 
 def _join(
@@ -331,16 +300,16 @@ def _join(
     """Blocks and one believed row that touches them all, as one block."""
     n = sum(block.n for block in near)
     L, cross, alpha = np.zeros((n, n)), np.zeros((n, 1)), np.zeros(n + 1)
-    rows: dict[str, list[NDArray[np.int64]]] = {}
+    rows: dict[str, list[Index]] = {}
     start = 0
     for block in near:
         inside = slice(start, start + block.n)
         L[inside, inside] = block.L
         alpha[inside] = block.alpha
-        found = block.cross(x[None], components, eta)
-        cross[inside, 0] = 0.0 if found is None else found[0]
+        found = block.cross(components, eta)
+        cross[inside, 0] = 0.0 if found is None else found(x[None])[0]
         for name, old in block.rows.items():
-            rows.setdefault(name, []).append(np.arange(block.n)[old] + start)
+            rows.setdefault(name, []).append(old + start)
         start += block.n
     for component in components:
         rows.setdefault(component.name, []).append(np.array([n]))

@@ -29,7 +29,7 @@ standardised and the root, which is on every path, has a weight of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -37,6 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from bosquet.kernels.components import Component
+from bosquet.kernels.stationary import matern52
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise
 from bosquet.models.gp import NOISE_FLOOR, solve
@@ -142,7 +144,8 @@ def infer(
     B = np.zeros((0, 0))
     if V:  # on a space with one path there is nothing to share
         B, _ = cholesky(np.eye(V) + Lambda.reshape(V + 1, V + 1)[:V, :V])
-        mean[:V], covariance[:V, :V] = solve(B, f[:V]), inverse_from_cholesky(B)
+        lower = np.tril(inverse_from_cholesky(B))
+        mean[:V], covariance[:V, :V] = solve(B, f[:V]), lower + np.tril(lower, -1).T
     return factored, WeightPosterior(mean, covariance, B)
 
 
@@ -215,12 +218,12 @@ class TreePosterior:
 
     # -- g_p + z_p' c -----------------------------------------------------------------------
 
-    def on_path(self, path: Sequence[int]) -> list[Leaf]:
-        return [self.model.leaf(path)]
+    def on_path(self, path: Sequence[int]) -> LeafBelief:
+        """The posterior of g_p + z_p' c at rows of one path."""
+        return LeafBelief(self, self.model.leaf(path))
 
-    def moments(self, X: Array, leaves: Sequence[Leaf]) -> tuple[Array, Array]:
-        """Mean and variance of g_p(x) + z_p' c (section 3.2), at rows of the one leaf given."""
-        (leaf,) = leaves
+    def moments(self, leaf: Leaf, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of g_p(x) + z_p' c (section 3.2), at rows of a leaf."""
         return self._moments(leaf, self._z(leaf, X), self._prior(leaf, X), self._cross(leaf, X))
 
     def moments_of_path(
@@ -254,11 +257,8 @@ class TreePosterior:
         V = solve_triangular(given.L, k.T, lower=True, check_finite=False)
         return k @ (given.alpha - given.MZ @ away), prior - np.einsum("ij,ij->j", V, V)
 
-    def moments_with_gradients(
-        self, X: Array, leaves: Sequence[Leaf]
-    ) -> tuple[Array, Array, Array, Array]:
+    def moments_with_gradients(self, leaf: Leaf, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
-        (leaf,) = leaves
         Z, k = self._z(leaf, X), self._cross(leaf, X)
         mean, variance = self._moments(leaf, Z, self._prior(leaf, X), k)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
@@ -269,8 +269,7 @@ class TreePosterior:
             T = Z - k @ given.MZ
             if leaf.kernel is not None:
                 gain = solve(given.L, k.T).T + (T @ Q) @ given.MZ.T
-                _, slopes = leaf.kernel.cross_with_slope(X, given.rows.X, self.eta)
-                for dimension, slope in slopes.items():
+                for dimension, slope in self._slopes(leaf.kernel, X, given.rows.X):
                     by_mean[:, dimension] += slope @ given.alpha
                     by_variance[:, dimension] -= 2.0 * np.einsum("ij,ij->i", slope, gain)
         to_z = 2.0 * (T @ Q)
@@ -321,6 +320,31 @@ class TreePosterior:
         if leaf.kernel is not None:
             cross += leaf.kernel.cross(X, given.rows.X, self.eta)
         return cross
+
+    def _slopes(self, kernel: Component, A: Array, B: Array) -> Iterator[tuple[int, Array]]:
+        """Derivatives of K_p(A, B) by the ordered coordinates of A, by dimension."""
+        weights = kernel.weights(self.eta)
+        r2 = np.zeros((len(A), len(B)))
+        for f, w in zip(kernel.features, weights, strict=True):
+            r2 += w * f.distances(A, B)
+        by_r2 = 2.0 * np.exp(self.eta[kernel.variance]) * matern52(r2)[1]
+        for f, w in zip(kernel.features, weights, strict=True):
+            if f.kind == "difference":
+                yield f.dimension, w * by_r2 * (A[:, f.dimension][:, None] - B[:, f.dimension])
+
+
+@dataclass(frozen=True)
+class LeafBelief:
+    """The posterior at rows of one leaf."""
+
+    posterior: TreePosterior
+    leaf: Leaf
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        return self.posterior.moments(self.leaf, X)
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        return self.posterior.moments_with_gradients(self.leaf, X)
 
 
 def _t(stack: Array) -> Array:

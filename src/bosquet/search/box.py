@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from bosquet.acquisition.base import Acquisition
-from bosquet.models.base import PathPosterior
+from bosquet.models.base import Belief
 
 Array = NDArray[np.float64]
 
 
 def climb(
-    posterior: PathPosterior,
+    belief: Belief,
     acquisition: Acquisition,
-    components: Sequence[Any],
     X: Array,
     continuous: Sequence[int],
+    joined: Callable[[Array], tuple[Array, Array]] | None = None,
 ) -> Array:
-    """L-BFGS-B from all rows at once: their sum is maximised by maximising each."""
+    """L-BFGS-B from all rows at once: their sum is maximised by maximising each.
+
+    ``joined`` gives values and gradients of what is added to the acquisition.
+    """
     if not continuous:
         return X
     columns = list(continuous)
@@ -31,9 +33,10 @@ def climb(
     def negative(flat: Array) -> tuple[float, Array]:
         moved = X.copy()
         moved[:, columns] = flat.reshape(start.shape)
-        values, gradients = acquisition.with_gradient(
-            *posterior.moments_with_gradients(moved, components)
-        )
+        values, gradients = acquisition.with_gradient(*belief.moments_with_gradients(moved))
+        if joined is not None:
+            more, slopes = joined(moved)
+            values, gradients = values + more, gradients + slopes
         return -float(values.sum()), -gradients[:, columns].ravel()
 
     found = minimize(
@@ -42,7 +45,7 @@ def climb(
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * start.size,
-        options={"maxiter": 60, "ftol": 1e-10},
+        options={"maxiter": 50, "ftol": 1e-7},
     )
     climbed = X.copy()
     climbed[:, columns] = found.x.reshape(start.shape)

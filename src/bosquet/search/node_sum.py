@@ -6,8 +6,9 @@ an and-or tree that maximum is found from the leaves up, in time linear in the n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,21 +59,53 @@ def maximise_node_sum(
 
 def best_path(space: Space, values: Sequence[float]) -> tuple[float, dict[int, int]]:
     """The largest sum of node values over a path, and the options that lead to it."""
-    options: dict[int, int] = {}
-    below = list(values)
+    return best_paths(space, values, 1)[0]
+
+
+def best_paths(space: Space, values: Sequence[float], k: int) -> list[tuple[float, dict[int, int]]]:
+    """The k largest sums of node values over a path, best first, and the options that lead there.
+
+    From the leaves up: of a node and all below it, only the k best ways to go on can be part of the
+    k best paths.
+    """
+    below: dict[int, list[_Way]] = {}
     for node in reversed(space.nodes):  # children come after their parents
-        for index in node.dimensions:
-            if index in space.tree.children:
-                sums = np.zeros(space.tree.choice(index).n_values)
-                for child in space.tree.children[index]:
-                    sums[list(child.options)] += below[child.index]
-                options[index] = int(np.argmax(sums))
-                below[node.index] += float(sums.max())
-    taken: dict[int, int] = {}
-    for index in sorted(options):
-        if space.tree.is_active(space.dimensions[index].node, taken):
-            taken[index] = options[index]
-    return below[0], taken
+        ways: list[_Way] = [(values[node.index], ())]
+        for choice in node.dimensions:
+            if choice in space.tree.children:
+                taken: list[_Way] = []
+                for option in range(space.tree.choice(choice).n_values):
+                    under: list[_Way] = [(0.0, ((choice, option),))]
+                    for child in space.tree.children[choice]:
+                        if option in child.options:
+                            under = _sums(under, below[child.index], k)
+                    taken += under
+                ways = _sums(ways, _largest(taken, k), k)
+        below[node.index] = ways
+    return [(value, dict(_flatten(options))) for value, options in below[0]]
+
+
+_Options = tuple[Any, ...]
+"""Pairs (choice, option), nested: (left, right) joins two of them without copying."""
+_Way = tuple[float, _Options]
+
+
+def _sums(left: list[_Way], right: list[_Way], k: int) -> list[_Way]:
+    return _largest([(a + b, (p, q)) for a, p in left for b, q in right], k)
+
+
+def _largest(ways: list[_Way], k: int) -> list[_Way]:
+    return sorted(ways, key=lambda way: -way[0])[:k]
+
+
+def _flatten(options: _Options) -> Iterator[tuple[int, int]]:
+    stack = [options]
+    while stack:
+        top = stack.pop()
+        if len(top) == 2 and isinstance(top[0], int):
+            yield top[0], top[1]
+        else:
+            stack.extend(top)
 
 
 def _own(space: Space, node: int) -> list[int]:
@@ -87,21 +120,10 @@ def promising_paths(
     n: int,
     rng: np.random.Generator,
 ) -> list[tuple[int, ...]]:
-    """Up to ``n`` distinct paths with a large sum of optimistic node values, best first.
-
-    The first one is the best; the others are the best after random (Gumbel) perturbations of the
-    node values, which finds good and different ones without enumerating paths.
-    """
+    """The ``n`` paths with the largest sums of optimistic node values, best first."""
     scored = [_score_node(space, posterior, acquisition, node.index, rng) for node in space.nodes]
-    values = np.array([0.0 if one is None else one[1][0] for one in scored])
-    scale = max(float(np.std(values)), 1e-6)
-    paths = {space.tree.path_of(best_path(space, values.tolist())[1]): None}
-    for _ in range(4 * n):
-        if len(paths) >= n:
-            break
-        moved = values + scale * rng.gumbel(size=len(values))
-        paths[space.tree.path_of(best_path(space, moved.tolist())[1])] = None
-    return list(paths)
+    values = [0.0 if one is None else float(one[1][0]) for one in scored]
+    return [space.tree.path_of(options) for _, options in best_paths(space, values, n)]
 
 
 def _score_node(
@@ -121,7 +143,7 @@ def _score_node(
     rows = np.full((_CANDIDATES, len(space)), 0.5)
     for index in _own(space, node):
         rows[:, index] = space.dimensions[index].parameter.snap(rng.random(_CANDIDATES))
-    values = acquisition.value(*posterior.moments(rows, components))
+    values = acquisition.value(*posterior.of(components).moments(rows))
     order = np.argsort(-values, kind="stable")
     return rows[order], values[order]
 
@@ -138,8 +160,8 @@ def _search_node(
     scored = _score_node(space, posterior, acquisition, node, rng)
     if scored is None:
         return NodeOptimum(np.full(len(space), 0.5), 0.0)
-    components = [c for c in posterior.components if c.node == node]
+    belief = posterior.on_path([node])
     continuous = [i for i in own if is_continuous(space.dimensions[i].parameter)]
-    top = climb(posterior, acquisition, components, scored[0][:_POLISHED], continuous)
-    values = acquisition.value(*posterior.moments(top, components))
+    top = climb(belief, acquisition, scored[0][:_POLISHED], continuous)
+    values = acquisition.value(*belief.moments(top))
     return NodeOptimum(top[np.argmax(values)], float(values.max()))

@@ -7,15 +7,16 @@ coordinates are always snapped before they are scored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.kernels.features import is_continuous
-from bosquet.models.base import PathPosterior
+from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
 from bosquet.search.box import climb
 from bosquet.space import Space
@@ -34,7 +35,7 @@ class Effort:
     candidates: int = 2048
     """Rows scored in all, half random, half perturbed; shared among the paths."""
     least_per_path: int = 96
-    polished_paths: int = 8
+    polished_paths: int = 4
     polished: int = 4
     """Rows polished on each of these paths."""
     rounds: int = 3
@@ -51,23 +52,23 @@ class Scored:
 
 
 class PathSearch:
-    """The search on one space with one posterior and acquisition function.
+    """The search on one space with the posterior of each path and an acquisition function.
 
-    The log-probability of success joins the acquisition wherever rows are compared; climbing looks
-    at the acquisition alone. ``fixed`` are coordinates (by index) that do not move.
+    The log-probability of success joins the acquisition. ``fixed`` are coordinates, by index, that
+    do not move.
     """
 
     def __init__(
         self,
         space: Space,
-        posterior: PathPosterior,
+        belief_on: Callable[[Path], Belief],
         acquisition: Acquisition,
         feasibility: Feasibility | None = None,
         effort: Effort | None = None,
         fixed: Mapping[int, float] | None = None,
     ) -> None:
         self._space = space
-        self._posterior = posterior
+        self._belief_on = cache(belief_on)
         self._acquisition = acquisition
         self._feasibility = feasibility
         self._effort = Effort() if effort is None else effort
@@ -88,8 +89,7 @@ class PathSearch:
         return sorted(found, key=lambda scored: -scored.values[0])
 
     def score(self, path: Path, X: Array) -> Scored:
-        components = self._posterior.on_path(path)
-        values = self._acquisition.value(*self._posterior.moments(X, components))
+        values = self._acquisition.value(*self._belief_on(path).moments(X))
         if self._feasibility is not None:
             values = values + self._feasibility.log_probability(X, path)
         order = np.argsort(-values, kind="stable")
@@ -133,12 +133,17 @@ class PathSearch:
         if discrete:
             X = self._exchange(scored.path, X, discrete, rng)
             X = self._climb(scored.path, X, continuous)
+        top = self.score(scored.path, X)
         # Unpolished ones stay as spares, for when the best are taken or infeasible.
-        return self.score(scored.path, np.vstack([X, scored.X]))
+        values = np.concatenate([top.values, scored.values])
+        order = np.argsort(-values, kind="stable")
+        return Scored(scored.path, np.vstack([top.X, scored.X])[order], values[order])
 
     def _climb(self, path: Path, X: Array, continuous: list[int]) -> Array:
-        components = self._posterior.on_path(path)
-        return climb(self._posterior, self._acquisition, components, X, continuous)
+        joined = None
+        if self._feasibility is not None:
+            joined = partial(self._feasibility.log_probability_with_gradient, path=path)
+        return climb(self._belief_on(path), self._acquisition, X, continuous, joined)
 
     def _exchange(
         self, path: Path, X: Array, discrete: list[int], rng: np.random.Generator

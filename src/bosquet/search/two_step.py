@@ -14,7 +14,7 @@ corners only. Fourier features have no such property, and a grid takes the place
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from bosquet.kernels.weights import Weight
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.tree_linear import TreePosterior
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Path, PathSearch, Scored, on_path
+from bosquet.search.tree_path import Effort, Path, PathSearch, Scored, on_path
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -211,26 +211,24 @@ class TwoStep:
         """Rows with a large EI, Eq. (5), for some promises; ``good`` are rows worth perturbing."""
         if self._refine_shared:
             good = np.vstack([good, *(promise.x for promise in promises)])
-            search = PathSearch(self._space, self._posterior, self._acquisition, self._feasibility)
-            return search.maximise([promise.path for promise in promises], good, rng)
+            return self._search().maximise([promise.path for promise in promises], good, rng)
         return [self._at(promise, good, rng) for promise in promises]
 
     def _at(self, promise: Promise, good: Array, rng: np.random.Generator) -> Scored:
         """Step 2 of the paper: the shared variables stay where step 1 put them."""
         shared = self._posterior.model.leaf(promise.path).shared
-        search = PathSearch(
-            self._space,
-            self._posterior,
-            self._acquisition,
-            self._feasibility,
-            fixed={dimension: float(promise.x[dimension]) for dimension in shared},
-        )
+        search = self._search({dimension: float(promise.x[dimension]) for dimension in shared})
         return search.maximise([promise.path], good, rng)[0]
 
     def score(self, path: Path, X: Array) -> Scored:
         """EI, Eq. (5), of given rows."""
-        search = PathSearch(self._space, self._posterior, self._acquisition, self._feasibility)
-        return search.score(path, X)
+        return self._search().score(path, X)
+
+    def _search(self, fixed: Mapping[int, float] | None = None) -> PathSearch:
+        on = self._posterior.on_path
+        return PathSearch(
+            self._space, on, self._acquisition, self._feasibility, Effort(polished_paths=8), fixed
+        )
 
 
 def levels_of(space: Space, weight: Weight) -> Array:

@@ -152,7 +152,9 @@ class Tree:
         active = np.ones((len(units), len(self.nodes)), dtype=bool)
         picked = {c: self.choice(c).option_index(units[:, c]) for c in self.children}
         for node in self.nodes[1:]:
-            fits = np.isin(picked[node.choice], node.options)
+            one = len(node.options) == 1
+            option = picked[node.choice]
+            fits = option == node.options[0] if one else np.isin(option, node.options)
             active[:, node.index] = active[:, node.parent] & fits
         return active
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
+from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
 from bosquet.strategies.designs import Random, Sobol
 from bosquet.strategies.tree_ei import TreeEI
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    cls.name: cls for cls in (AddTree, Auto, Random, Sobol, TreeEI)
+    cls.name: cls
+    for cls in (AddTree, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol, TreeEI)
 }
 
 __all__ = [
     "STRATEGIES",
     "AddTree",
+    "Arc",
     "Auto",
+    "FlatGP",
+    "Independent",
+    "Marginal",
     "Proposal",
     "Random",
     "Sobol",

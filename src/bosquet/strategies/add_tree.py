@@ -9,7 +9,7 @@ in the paper                here
 tree T, vertices v          ``space.nodes``
 path l_i                    the indices of the nodes that a configuration activates
 k_T (Definition 4, Alg. 1)  ``models.add_tree``
-mu^v, sigma^v               ``Posterior.moments`` of the components of one node
+mu^v, sigma^v               ``Posterior.on_path`` of one node alone
 Algorithm 2                 ``search.node_sum``, with ``acquisition="node-ucb"``
 other acquisitions (App. D) ``search.tree_path``: on the posterior of each path
 interactions (App. E)       chain components
@@ -22,48 +22,42 @@ path's own posterior does not have that problem.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Collection
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
-from bosquet.data import Dataset, Key, key_of
-from bosquet.kernels.components import Component, Hyperparameters
-from bosquet.kernels.features import is_continuous
+from bosquet.acquisition.base import LowerBound
+from bosquet.data import Key, key_of
 from bosquet.models.add_tree import add_tree, paper_add_tree
-from bosquet.models.feasibility import Feasibility
-from bosquet.models.gp import AdditiveGP, Posterior
-from bosquet.models.transform import Targets, log_prior_of_lambda, transform
-from bosquet.search.node_sum import best_path, maximise_node_sum, promising_paths
-from bosquet.search.tree_path import Path, PathSearch
+from bosquet.models.gp import Posterior
+from bosquet.models.surrogate import Surrogate
+from bosquet.search.node_sum import maximise_node_sum, promising_paths
+from bosquet.search.tree_path import Path
 from bosquet.space import Config, Space
-from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.base import Task
+from bosquet.strategies.gp_strategy import (
+    MOST_PATHS,
+    AcquisitionName,
+    Fitted,
+    GPStrategy,
+    KernelName,
+    Setting,
+    bound,
+)
 
 Array = NDArray[np.float64]
-AcquisitionName = Literal["logei", "ucb", "node-ucb"]
-ACQUISITIONS = ("logei", "ucb", "node-ucb")
 
-_GOOD = 8  # evaluated rows worth perturbing
-_MOST_PATHS = 32  # searched in one ask
-_FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
-_COLD_EVERY = 5
-_OFTEN_TRANSFORM = 30  # trials up to which every fit looks at other transforms
-_LAMBDA_STEP = 0.5
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
-_SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
-class AddTree(Strategy):
+class AddTree(GPStrategy):
     """An additive GP over the nodes of a space; expected improvement path by path.
 
-    ``acquisition`` is ``"logei"`` or ``"ucb"`` on the posterior of each path, or ``"node-ucb"``
-    for the paper's sum of per-node bounds, which needs ``interactions=False``.
-
-    Every ``explore_every``-th trial (None: never) is a point of the space-filling design on a path
-    visited least, unless the space is one box of continuous variables: a model that is sure of
-    itself on few points must not give up a branch for ever.
+    ``acquisition`` may also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs
+    ``interactions=False``. ``hierarchical=False`` is the paper's model. The other arguments are
+    those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "add-tree"
@@ -74,34 +68,30 @@ class AddTree(Strategy):
         acquisition: AcquisitionName = "logei",
         interactions: bool = True,
         constants: bool = True,
-        kernel: Literal["matern52", "se"] = "matern52",
+        kernel: KernelName = "evidence",
         hierarchical: bool = True,
         explore_every: int | None = 6,
+        transforms: bool = True,
     ) -> None:
-        if acquisition not in ACQUISITIONS:
-            raise ValueError(
-                f"acquisition={acquisition!r} must be one of {', '.join(ACQUISITIONS)}"
-            )
-        if kernel not in ("matern52", "se"):
-            raise ValueError(f"kernel={kernel!r} must be 'matern52' or 'se'")
+        super().__init__(
+            acquisition=acquisition,
+            kernel=kernel,
+            explore_every=explore_every,
+            transforms=transforms,
+        )
         if acquisition == "node-ucb" and interactions:
             raise ValueError(
                 "acquisition='node-ucb' adds up separate nodes, which interactions along a path "
                 "do not allow: use interactions=False, or another acquisition"
             )
-        if explore_every is not None and explore_every < 2:
-            raise ValueError(f"explore_every={explore_every!r} must be at least 2, or None")
         if not hierarchical and (interactions or constants or kernel != "se"):
             raise ValueError(
                 "hierarchical=False is the paper's model: it goes with kernel='se', "
                 "interactions=False and constants=False"
             )
-        self.acquisition = acquisition
         self.interactions = interactions
         self.constants = constants
-        self.kernel = kernel
         self.hierarchical = hierarchical
-        self.explore_every = explore_every
 
     @classmethod
     def paper(cls) -> Self:
@@ -113,192 +103,48 @@ class AddTree(Strategy):
             kernel="se",
             hierarchical=False,
             explore_every=None,
+            transforms=False,
         )
 
-    def model(self, space: Space) -> tuple[list[Component], Hyperparameters]:
+    @classmethod
+    def acquisitions(cls) -> tuple[str, ...]:
+        return (*super().acquisitions(), "node-ucb")
+
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
         if not self.hierarchical:
-            return paper_add_tree(space)
-        return add_tree(
-            space, kind=self.kernel, interactions=self.interactions, constants=self.constants
+            return Surrogate(space, *paper_add_tree(space))
+        components, hyper = add_tree(
+            space,
+            kind=setting.kernel,
+            interactions=self.interactions,
+            constants=self.constants,
         )
+        return Surrogate(space, components, hyper)
 
-    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
-        data = task.history.dataset()
-        if len(data.y) < initial_trials(task.space):
-            return design(task, n, rng)
-        posterior, z, fitted = self._fit(task, data)
-        # What is known of each evaluated point: its value, or with noise the posterior mean.
-        level = posterior_means(task.space, posterior, data.X) if task.history.noisy else z
-        good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
-        proposals: list[Proposal] = []
-        taken = set(task.taken)
-        while len(proposals) < n:
-            if self._explores(task.space, task.index + len(proposals)):
-                explored = design(task, 1, rng)[0]
-                why = "exploration: the design on a path visited least"
-                proposals.append(Proposal(explored.config, explored.info | {"why": why} | fitted))
-                taken.add(key_of(explored.config))
-                continue
-            found = self._next(task, posterior, float(level.min()), good, taken, rng)
-            if found is None:
-                break
-            x, value, config = found
-            if not task.history.noisy:
-                taken.add(key_of(config))
-            why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
-            info = {"path": task.space.path_label(config), "acquisition": value, "why": why}
-            proposals.append(Proposal(config, info | fitted))
-            posterior = posterior.with_pending(x[None], task.space.tree.node_activity(x[None]))
-        return proposals or design(task, n, rng)
-
-    def _explores(self, space: Space, number: int) -> bool:
-        if self.explore_every is None or number % self.explore_every != self.explore_every - 1:
-            return False
-        return space.n_paths > 1 or any(
-            not is_continuous(dimension.parameter) for dimension in space.dimensions
-        )
-
-    # -- the model ---------------------------------------------------------------------------
-
-    def _fit(self, task: Task, data: Dataset) -> tuple[Posterior, Array, dict[str, Any]]:
-        """The posterior given all trials, the transformed targets, and what to remember."""
-        components, hyper = self.model(task.space)
-        Z = task.space.tree.node_activity(data.X)
-        n = len(data.y)
-
-        def model(lam: float) -> tuple[AdditiveGP, Targets]:
-            targets = transform(data.y, data.noise, lam)
-            gp = AdditiveGP(components, hyper, data.X, Z, targets.z, targets.noise)
-            return gp, targets
-
-        theta, lam, fitted_at = self._last_fit(task, hyper)
-        gp, targets = model(lam)
-        few = n <= _FEW
-        if fitted_at == 0 or few or n - fitted_at >= n // 50:
-            fitted_at = n
-            cold = few and n % _COLD_EVERY == 0
-            starts = [theta, hyper.mean] if cold else [theta]
-            theta, evidence = gp.fit(starts, max_iterations=200 if few else 50)
-            if self.hierarchical and (cold or n <= _OFTEN_TRANSFORM):
-                evidence += targets.log_jacobian + log_prior_of_lambda(lam)
-                for other in (lam - _LAMBDA_STEP, lam + _LAMBDA_STEP):
-                    rival, rival_targets = model(other)
-                    rival_theta, rival_evidence = rival.fit([theta])
-                    rival_evidence += rival_targets.log_jacobian + log_prior_of_lambda(other)
-                    if rival_evidence > evidence:
-                        gp, targets, theta = rival, rival_targets, rival_theta
-                        lam, evidence = other, rival_evidence
-        posterior = gp.posterior(theta)
-        if task.pending:
-            P = task.space.to_unit([trial.config for trial in task.pending])
-            posterior = posterior.with_pending(P, task.space.tree.node_activity(P))
-        info = {"theta": theta.tolist(), "lambda": lam, "fitted_at": fitted_at}
-        return posterior, targets.z, info
-
-    def _last_fit(self, task: Task, hyper: Hyperparameters) -> tuple[Array, float, int]:
-        """theta, lambda and n of the highest-numbered complete trial that has them."""
-        for trial in reversed(task.history.complete):
-            theta = trial.info.get("theta", ())
-            if len(theta) == len(hyper.mean):
-                return np.array(theta), trial.info["lambda"], trial.info["fitted_at"]
-        return hyper.mean, 1.0, 0
-
-    # -- the search --------------------------------------------------------------------------
+    def paths_to_search(
+        self, space: Space, posterior: Posterior, good: Array, rng: np.random.Generator
+    ) -> list[Path]:
+        """Where paths are many: those of the good rows, the most promising ones, random ones."""
+        paths = super().paths_to_search(space, posterior, good, rng)
+        if space.n_paths > MOST_PATHS:
+            best = promising_paths(space, posterior, _OPTIMISM, MOST_PATHS // 2, rng)
+            known = len(good)
+            paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
+        return paths
 
     def _next(
         self,
         task: Task,
-        posterior: Posterior,
+        fitted: Fitted,
         best: float,
         good: Array,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> tuple[Array, float, Config] | None:
-        """The best free and feasible configuration found, as a row, with its acquisition."""
-        t = len(task.history) + 1
+    ) -> tuple[Config, dict[str, float]] | None:
         if self.acquisition == "node-ucb" and task.candidates is None:
-            x, value = maximise_node_sum(task.space, posterior, lambda d: _bound(d, t), rng)
+            t = len(task.history) + 1
+            x, value = maximise_node_sum(task.space, fitted.posterior, lambda d: bound(d, t), rng)
             config = task.space.from_unit(x)
             if key_of(config) not in taken and task.space.violation(config) is None:
-                return x, value, config
-        acquisition: Acquisition = LogEI(best)
-        if self.acquisition != "logei":
-            acquisition = _bound(_largest_dimension(task.space), t)
-        search = PathSearch(task.space, posterior, acquisition, _feasibility(task))
-        found = _free_of_each_path(task, posterior, search, good, taken, rng)
-        return max(found, key=lambda free: free[1], default=None)
-
-
-def _feasibility(task: Task) -> Feasibility | None:
-    if not task.history.failed:
-        return None
-    failed = np.array([trial.state == "failed" for trial in task.history.trials])
-    return Feasibility(task.space, task.history.units, failed)
-
-
-def _bound(dimension: int, t: int) -> LowerBound:
-    """beta_t = 0.2 d log(2 t), with d the dimension that is searched (section 4.2)."""
-    return LowerBound(0.2 * dimension * np.log(2.0 * t))
-
-
-def _free_of_each_path(
-    task: Task,
-    posterior: Posterior,
-    search: PathSearch,
-    good: Array,
-    taken: Collection[Key],
-    rng: np.random.Generator,
-) -> Iterator[tuple[Array, float, Config]]:
-    """The best row of every path searched whose configuration is free and feasible."""
-    if task.candidates is not None:
-        left = task.left(taken)
-        by_path: dict[Path, list[Config]] = {}
-        for config in left:
-            by_path.setdefault(task.space.path(config), []).append(config)
-        scored = [search.score(p, task.space.to_unit(configs)) for p, configs in by_path.items()]
-    else:
-        paths = paths_to_search(task.space, posterior, good, rng)
-        scored = search.maximise(paths, good, rng)
-    for one in scored:
-        for x, value in zip(one.X[:_SPARES], one.values, strict=False):
-            config = task.space.from_unit(x)
-            if key_of(config) not in taken and task.space.violation(config) is None:
-                yield x, float(value), config
-                break
-
-
-def posterior_means(space: Space, posterior: Posterior, X: Array) -> Array:
-    """The posterior mean at rows of any paths."""
-    means = np.empty(len(X))
-    patterns, which = np.unique(space.tree.node_activity(X), axis=0, return_inverse=True)
-    for i, pattern in enumerate(patterns):
-        rows = np.flatnonzero(np.ravel(which) == i)
-        path = np.flatnonzero(pattern).tolist()
-        means[rows] = posterior.moments(X[rows], posterior.on_path(path))[0]
-    return means
-
-
-def initial_trials(space: Space) -> int:
-    """How many trials come before the first model: the paths if they are few, and d + 2."""
-    return max(min(space.n_paths, 12), min(_largest_dimension(space) + 2, 12), 4)
-
-
-def _largest_dimension(space: Space) -> int:
-    """Variables, branching choices aside, of the largest path (Definition 3)."""
-    values = [
-        float(sum(index not in space.tree.children for index in node.dimensions))
-        for node in space.nodes
-    ]
-    return int(best_path(space, values)[0])
-
-
-def paths_to_search(
-    space: Space, posterior: Posterior, good: Array, rng: np.random.Generator
-) -> list[Path]:
-    """All paths where they are few; else those of the good rows, promising ones and random ones."""
-    if space.n_paths <= _MOST_PATHS:
-        return list(space.tree.paths())
-    known = [tuple(np.flatnonzero(z).tolist()) for z in space.tree.node_activity(good)]
-    promising = promising_paths(space, posterior, _OPTIMISM, _MOST_PATHS // 2, rng)
-    drawn = [space.path(config) for config in space.sample(rng, _MOST_PATHS, by="path")]
-    return list(dict.fromkeys([*known, *promising, *drawn]))[:_MOST_PATHS]
+                return config, {task.space.path_label(config): value}
+        return super()._next(task, fitted, best, good, taken, rng)

@@ -85,6 +85,9 @@ class Strategy(ABC):
         Everything random comes from ``rng``.
         """
 
+    def check_space(self, space: Space) -> None:  # noqa: B027 - most take any space
+        """Raises SpaceError where the strategy cannot work, before anything is evaluated."""
+
     @classmethod
     def paper(cls) -> Self:
         """The strategy exactly as published."""

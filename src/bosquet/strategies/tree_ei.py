@@ -25,24 +25,24 @@ trial explores, as in `AddTree`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.data import Dataset, Key, key_of
+from bosquet.data import Dataset, Key, Trial, key_of
 from bosquet.kernels.features import is_continuous
 from bosquet.kernels.weights import Features
-from bosquet.models.feasibility import Feasibility
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
 from bosquet.models.tree_leaves import LeafSees, TreeLinear, by_path
 from bosquet.models.tree_linear import TreeGP, TreePosterior
-from bosquet.search.tree_path import Path, Scored
+from bosquet.search.tree_path import Path
 from bosquet.search.two_step import Promise, TwoStep, promising_paths
 from bosquet.space import Config, Space
-from bosquet.strategies.add_tree import initial_trials
 from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.gp_strategy import feasibility_of, first_free, initial_trials
 
 Array = NDArray[np.float64]
 Search = Literal["two-step", "full"]
@@ -56,7 +56,6 @@ _FEW = 100  # trials up to which every ask fits anew, now and then also from the
 _COLD_EVERY = 5
 _OFTEN_TRANSFORM = 30  # trials up to which every fit looks at other transforms
 _LAMBDA_STEP = 0.5
-_SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
 class TreeEI(Strategy):
@@ -148,20 +147,21 @@ class TreeEI(Strategy):
         taken = set(task.taken)
         while len(proposals) < n:
             if self._explores(task.space, task.index + len(proposals)):
-                explored = design(task, 1, rng)[0]
+                explored = design(_proposed(task, proposals), 1, rng)[0]
                 why = "exploration: the design on a path visited least"
-                proposals.append(Proposal(explored.config, explored.info | {"why": why} | fitted))
-                taken.add(key_of(explored.config))
-                continue
-            found = self._next(task, posterior, best, good, taken, rng)
-            if found is None:
-                break
-            x, config, info = found
+                config, info = explored.config, explored.info | {"why": why}
+            else:
+                found = self._next(task, posterior, best, good, taken, rng)
+                if found is None:
+                    break
+                config, info = found
             if not task.history.noisy:
                 taken.add(key_of(config))
             proposals.append(Proposal(config, info | fitted))
-            best = min(best, *posterior_means(posterior, x[None]))
-            posterior = posterior.with_pending(x[None])
+            if len(proposals) < n:
+                x = task.space.to_unit([config])
+                best = min(best, *posterior_means(posterior, x))
+                posterior = posterior.with_pending(x)
         return proposals or design(task, n, rng)
 
     def _explores(self, space: Space, number: int) -> bool:
@@ -216,35 +216,35 @@ class TreeEI(Strategy):
         good: Array,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> tuple[Array, Config, dict[str, Any]] | None:
-        """The best free and feasible configuration found, as a row, and what to say about it."""
+    ) -> tuple[Config, dict[str, Any]] | None:
+        """The best free and feasible configuration found, and what to say about it."""
         steps = TwoStep(
             task.space,
             posterior,
             best,
-            _feasibility(task),
+            feasibility_of(task),
             plug_in=not self.hierarchical,
             refine_shared=self.refine_shared or self.search == "full",
         )
-        candidates: dict[Path, Array] = {}
-        if task.candidates is not None:
-            left = task.left(taken)
-            X = task.space.to_unit(left)
-            candidates = {path: X[rows] for path, rows in by_path(task.space, X).items()}
-            promises = steps.rank_rows(candidates)
-        else:
+        left = task.left(taken)  # of the candidates, if there are any
+        units = task.space.to_unit(left)
+        rows = {path: units[which] for path, which in by_path(task.space, units).items()}
+        # Decoding a row may give a candidate back with its last digit changed.
+        named = {x.tobytes(): config for x, config in zip(units, left, strict=True)}
+        if task.candidates is None:
             promises = self._ranked(task, posterior, steps, good, rng)
+        else:
+            promises = steps.rank_rows(rows)
         k = len(promises) if self.search == "full" else self.k
         for start in range(0, min(len(promises), max(_MOST_TRIED, k)), max(k, 1)):
             some = promises[start : start + k]
             if task.candidates is None:
-                scored = steps.maximise(some, good, rng)
+                free = first_free(task, steps.maximise(some, good, rng), taken)
             else:
-                scored = [steps.score(p.path, candidates[p.path]) for p in some]
-            free = max(_free(task, scored, taken), key=lambda one: one[1], default=None)
+                scored = [steps.score(promise.path, rows[promise.path]) for promise in some]
+                free = first_free(task, scored, taken, lambda x: named[x.tobytes()])
             if free is not None:
-                x, value, config = free
-                return x, config, self._said(task.space, config, value, promises, len(some))
+                return free[0], self._said(task.space, *free, promises, len(some))
         return None
 
     def _ranked(
@@ -283,30 +283,18 @@ def _last_fit(task: Task, model: TreeLinear) -> tuple[Array, float, int]:
     return model.hyper.mean, 1.0, 0
 
 
-def _feasibility(task: Task) -> Feasibility | None:
-    if not task.history.failed:
-        return None
-    failed = np.array([trial.state == "failed" for trial in task.history.trials])
-    return Feasibility(task.space, task.history.units, failed)
-
-
-def _free(
-    task: Task, scored: Sequence[Scored], taken: Collection[Key]
-) -> Iterator[tuple[Array, float, Config]]:
-    """The best row of everything searched whose configuration is free and feasible."""
-    for one in scored:
-        for x, value in zip(one.X[:_SPARES], one.values, strict=False):
-            config = task.space.from_unit(x)
-            if key_of(config) not in taken and task.space.violation(config) is None:
-                yield x, float(value), config
-                break
+def _proposed(task: Task, proposals: Sequence[Proposal]) -> Task:
+    """The task once some proposals are pending."""
+    index = task.index + len(proposals)
+    trials = [Trial(task.index + i, p.config, "pending") for i, p in enumerate(proposals)]
+    return replace(task, pending=(*task.pending, *trials), index=index)
 
 
 def posterior_means(posterior: TreePosterior, X: Array) -> Array:
     """The posterior mean at rows of any paths."""
     means = np.empty(len(X))
     for path, rows in by_path(posterior.model.space, X).items():
-        means[rows] = posterior.moments(X[rows], posterior.on_path(path))[0]
+        means[rows] = posterior.on_path(path).moments(X[rows])[0]
     return means
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bosquet.data import Evaluation, History, Trial, key_of
-from bosquet.errors import SpaceExhausted
+from bosquet.errors import SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Config, Constraint, Float, Forbid, Int, Space
 from bosquet.strategies import Strategy
@@ -82,6 +82,45 @@ def finite_space() -> Space:
     )
 
 
+def plain_tree_space() -> Space:
+    """A tree whose paths share no variable, for strategies that cannot have it otherwise."""
+    return Space(
+        {
+            "model": Choice(
+                {
+                    "a": {"x": Float(-1, 1), "n": Int(0, 9)},
+                    "b": {
+                        "kind": Choice(
+                            {"p": {"y": Float(0.1, 10, log=True)}, "q": {"k": Int(1, 30)}}
+                        )
+                    },
+                    "c": {"z": Float(0, 2, default=0.5), "w": Choice(["u", "v", None])},
+                },
+                default="c",
+            )
+        },
+        constraints=[Constraint(lambda c: c["x"] < 0.9, on=("x",))],
+    )
+
+
+def plain_finite_space() -> Space:
+    """Five feasible configurations, and no variable that paths share."""
+    return Space(
+        {"a": Choice({"x": {"n": Int(1, 3)}, "y": {"b": Choice(["p", "q"])}, "z": {}})},
+        constraints=[lambda config: config.get("n") != 2],
+    )
+
+
+def fitting(make: MakeStrategy, wanted: Callable[[], Space]) -> Space:
+    """The wanted space, or a plainer one where the strategy says that it cannot work there."""
+    space = wanted()
+    try:
+        make().check_space(space)
+    except SpaceError:
+        return plain_finite_space() if wanted is finite_space else plain_tree_space()
+    return space
+
+
 SPACES = (flat_space, tree_space, and_or_space)
 
 
@@ -103,7 +142,7 @@ def _run(optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS) 
 
 def check_valid(make: MakeStrategy) -> None:
     """Proposals are canonical, feasible, plain and JSON-able on all kinds of spaces."""
-    for space in (make_space() for make_space in SPACES):
+    for space in (fitting(make, wanted) for wanted in SPACES):
         optimizer = Optimizer(space, make(), seed=1)
         for config in _run(optimizer):
             assert list(space.validate(config).items()) == list(config.items())
@@ -116,7 +155,7 @@ def check_valid(make: MakeStrategy) -> None:
 
 def check_deterministic(make: MakeStrategy) -> None:
     """The same seed gives the same run, another seed another."""
-    space = tree_space()
+    space = fitting(make, tree_space)
     runs = [_run(Optimizer(space, make(), seed=seed)) for seed in (3, 3, 4)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
@@ -125,14 +164,14 @@ def check_deterministic(make: MakeStrategy) -> None:
 def check_global_random_state(make: MakeStrategy) -> None:
     """NumPy's global generator is neither read nor moved."""
     before = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
-    _run(Optimizer(and_or_space(), make(), seed=0))
+    _run(Optimizer(fitting(make, and_or_space), make(), seed=0))
     after = np.random.get_state(legacy=False)  # noqa: NPY002
     assert str(before) == str(after)
 
 
 def check_replay(make: MakeStrategy) -> None:
     """A run resumed from its history goes on as the uninterrupted one did."""
-    for space in (make_space() for make_space in SPACES):
+    for space in (fitting(make, wanted) for wanted in SPACES):
         whole = Optimizer(space, make(), seed=7)
         configs = _run(whole)
         for cut in (1, _TRIALS // 2, _TRIALS - 1):
@@ -143,7 +182,7 @@ def check_replay(make: MakeStrategy) -> None:
 
 def check_order_of_telling(make: MakeStrategy) -> None:
     """What is proposed next does not depend on the order in which a batch is told."""
-    space = tree_space()
+    space = fitting(make, tree_space)
     after = []
     for order in ((0, 1, 2, 3), (2, 3, 0, 1)):
         optimizer = Optimizer(space, make(), seed=2)
@@ -156,7 +195,7 @@ def check_order_of_telling(make: MakeStrategy) -> None:
 
 def check_directions(make: MakeStrategy) -> None:
     """Maximising a function proposes what minimising its negative does."""
-    space = tree_space()
+    space = fitting(make, tree_space)
     low = Optimizer(space, make(), seed=5)
     high = Optimizer(space, make(), seed=5, direction="maximize")
     assert _run(low) == _run(high, lambda config: -smooth(config))
@@ -167,7 +206,7 @@ def check_directions(make: MakeStrategy) -> None:
 
 def check_pending(make: MakeStrategy) -> None:
     """Trials in flight are not proposed again, in a batch or one by one."""
-    space = and_or_space()
+    space = fitting(make, and_or_space)
     optimizer = Optimizer(space, make(), seed=0)
     _run(optimizer, n=5)
     trials = [*optimizer.ask(4), optimizer.ask(), *optimizer.ask(3)]
@@ -178,7 +217,7 @@ def check_pending(make: MakeStrategy) -> None:
 
 def check_exhausted(make: MakeStrategy) -> None:
     """A finite space is visited once each, then exhausted; a batch takes what is left."""
-    space = finite_space()
+    space = fitting(make, finite_space)
     optimizer = Optimizer(space, make(), seed=0)
     everything = {key_of(config) for config in space.configs()}
     assert len(everything) == 5
@@ -199,7 +238,7 @@ def _assert_exhausted(optimizer: Optimizer) -> None:
 
 def check_candidates(make: MakeStrategy) -> None:
     """Only given candidates are proposed, each once."""
-    space = tree_space()
+    space = fitting(make, tree_space)
     candidates = space.sample(0, 9)
     optimizer = Optimizer(space, make(), seed=0, candidates=[*candidates, candidates[0]])
     proposed = _run(optimizer, n=9)
@@ -209,7 +248,7 @@ def check_candidates(make: MakeStrategy) -> None:
 
 def check_failures(make: MakeStrategy) -> None:
     """Failures, NaN and infinities are recorded, and the search goes on whatever fails."""
-    space = tree_space()
+    space = fitting(make, tree_space)
     results: Sequence[float | None] = (None, math.nan, math.inf, -math.inf, 0.5, None, -0.5)
     optimizer = Optimizer(space, make(), seed=0)
     for result in (*results, *[None] * 6):
@@ -227,14 +266,14 @@ def check_failures(make: MakeStrategy) -> None:
 def check_odd_values(make: MakeStrategy) -> None:
     """Constant, huge, tiny and wildly different values do not stop the search."""
     for values in ([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], [1.0, 1e12, -1e-12, 3.0]):
-        optimizer = Optimizer(and_or_space(), make(), seed=0)
+        optimizer = Optimizer(fitting(make, and_or_space), make(), seed=0)
         for i in range(_TRIALS):
             optimizer.tell(optimizer.ask(), values[i % len(values)])
 
 
 def check_noise(make: MakeStrategy) -> None:
     """Stated noise is accepted, and then a small space is never exhausted."""
-    optimizer = Optimizer(finite_space(), make(), seed=0)
+    optimizer = Optimizer(fitting(make, finite_space), make(), seed=0)
     for i in range(12):
         trial = optimizer.ask()
         optimizer.tell(trial, Evaluation(smooth(trial.config) + 0.01 * (-1) ** i, 1e-4))
@@ -243,7 +282,7 @@ def check_noise(make: MakeStrategy) -> None:
 
 def check_known_points(make: MakeStrategy) -> None:
     """Points told without having been asked for are used, and not proposed again."""
-    space = finite_space()
+    space = fitting(make, finite_space)
     optimizer = Optimizer(space, make(), seed=0)
     known = list(space.configs())[:3]
     for config in known:
@@ -254,7 +293,7 @@ def check_known_points(make: MakeStrategy) -> None:
 
 def check_initial(make: MakeStrategy) -> None:
     """Given configurations come first, then the declared defaults."""
-    space = tree_space()
+    space = fitting(make, tree_space)
     initial = space.sample(11, 2)
     optimizer = Optimizer(space, make(), seed=0, initial=initial)
     first: list[Trial] = [*optimizer.ask(2), optimizer.ask()]

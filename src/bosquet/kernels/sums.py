@@ -1,0 +1,176 @@
+"""Sums of components on given rows, as few calls on long vectors however many components there are.
+
+`Gram` is the covariance of rows with themselves, as a function of eta; `Cross` that of queries with
+rows, as a function of the queries. Both lay the entries of all components out one after the other,
+components of one kind together, so that a shape is evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.kernels.components import Component
+from bosquet.kernels.stationary import SHAPES
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Member = tuple[Component, Index]
+"""A component and the rows where it is active, ascending."""
+
+
+def _by_kind(members: Sequence[Member]) -> list[Member]:
+    return sorted(members, key=lambda member: member[0].kind)
+
+
+def _slices(sizes: Sequence[int]) -> list[slice]:
+    ends = list(accumulate(sizes, initial=0))
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _kinds(members: Sequence[Member], slices: Sequence[slice]) -> Iterator[tuple[str, slice]]:
+    """The stretch of entries of every kind."""
+    for kind, group in groupby(range(len(members)), key=lambda i: members[i][0].kind):
+        where = list(group)
+        yield kind, slice(slices[where[0]].start, slices[where[-1]].stop)
+
+
+class Gram:
+    """The covariance of n rows: its lower triangle, and the way back from there to eta."""
+
+    def __init__(self, members: Sequence[Member], X: Array) -> None:
+        self._n = n = len(X)
+        self._members = _by_kind(members)
+        self._features: list[Array] = []
+        flat, twice = [], []
+        for component, rows in self._members:
+            i, j = np.tril_indices(len(rows))
+            self._features.append(component.pair_features(X[rows[i]], X[rows[j]]))
+            flat.append(rows[i] + n * rows[j])
+            twice.append(np.where(i == j, 1.0, 2.0))
+        self._sizes = np.array([len(one) for one in flat], dtype=np.int64)
+        self._slices = _slices(self._sizes.tolist())
+        self._starts = np.array([s.start for s in self._slices], dtype=np.int64)
+        self._kinds = list(_kinds(self._members, self._slices))
+        self._flat = np.concatenate(flat) if flat else np.zeros(0, dtype=np.int64)
+        self._twice = np.concatenate(twice) if twice else np.zeros(0)
+        self._variances = np.array([c.variance for c, _ in self._members], dtype=np.int64)
+        lengths = [c.lengths for c, _ in self._members]
+        self._lengths = np.array([slot for slots in lengths for slot in slots], dtype=np.int64)
+        self._of_lengths = _slices([len(slots) for slots in lengths])
+
+    def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
+        """K without noise (lower triangle, Fortran order), and what `pull_back` needs."""
+        weights = np.exp(-2.0 * eta[self._lengths])
+        unit, slope = np.ones(len(self._flat)), np.zeros(len(self._flat))
+        for features, mine, w in zip(self._features, self._slices, self._of_lengths, strict=True):
+            if w.stop > w.start:
+                np.dot(weights[w], features, out=unit[mine])
+        for kind, stretch in self._kinds:
+            if kind in SHAPES:
+                unit[stretch], slope[stretch] = SHAPES[kind](unit[stretch])
+            elif kind == "linear":
+                slope[stretch] = 1.0
+        variances = np.repeat(np.exp(eta[self._variances]), self._sizes)
+        n = self._n
+        K: Array = np.bincount(self._flat, variances * unit, minlength=n * n).astype(
+            float, copy=False
+        )
+        return K.reshape((n, n), order="F"), (unit, slope)
+
+    def pull_back(self, W: Array, parts: tuple[Array, Array], eta: Array) -> Array:
+        """d sum(W * K) / d eta for a symmetric W, of which the lower triangle is read."""
+        unit, slope = parts
+        v = np.exp(eta[self._variances])
+        w = W.ravel(order="F")[self._flat] * self._twice
+        gradient = np.zeros(len(eta))
+        if len(w) == 0:
+            return gradient
+        np.add.at(gradient, self._variances, v * np.add.reduceat(w * unit, self._starts))
+        w *= slope
+        by_weight = np.zeros(len(self._lengths))
+        for one, features, mine, at in zip(
+            v, self._features, self._slices, self._of_lengths, strict=True
+        ):
+            if at.stop > at.start:
+                by_weight[at] = one * (features @ w[mine])
+        weights = np.exp(-2.0 * eta[self._lengths])
+        np.add.at(gradient, self._lengths, -2.0 * weights * by_weight)
+        return gradient
+
+
+class Cross:
+    """The covariance of queries with n rows, of a sum of components; and its slopes."""
+
+    def __init__(self, members: Sequence[Member], X: Array, eta: Array) -> None:
+        self._n = len(X)
+        self._members = _by_kind(members)
+        self._rows = np.concatenate([rows for _, rows in self._members])
+        self._slices = _slices([len(rows) for _, rows in self._members])
+        self._kinds = list(_kinds(self._members, self._slices))
+        self._v = np.concatenate(
+            [np.full(len(rows), np.exp(eta[c.variance])) for c, rows in self._members]
+        )
+        # One entry per component and feature: its weight, and the rows' values of it.
+        self._features = [
+            (feature, weight, mine, X[rows, feature.dimension], component.kind == "linear")
+            for (component, rows), mine in zip(self._members, self._slices, strict=True)
+            for feature, weight in zip(component.features, component.weights(eta), strict=True)
+        ]
+
+    def __call__(self, X: Array) -> Array:
+        """(m, n)"""
+        return self._sum(self._entries(X)[0])
+
+    def _sum(self, entries: Array) -> Array:
+        cross = np.zeros((len(entries), self._n))
+        for (_, rows), mine in zip(self._members, self._slices, strict=True):
+            cross[:, rows] += entries[:, mine]
+        return cross
+
+    def _entries(self, X: Array) -> tuple[Array, Array]:
+        """By component and row, the covariance and its slope by the sum inside: (m, columns)."""
+        inside = np.zeros((len(X), len(self._rows)))
+        for feature, weight, mine, values, linear in self._features:
+            column = X[:, feature.dimension][:, None]
+            if linear:
+                inside[:, mine] += (column - 0.5) * (weight * (values - 0.5))
+            else:
+                inside[:, mine] += weight * feature.distance(column, values)
+        slope = np.zeros_like(inside)
+        for kind, stretch in self._kinds:
+            if kind in SHAPES:
+                inside[:, stretch], slope[:, stretch] = SHAPES[kind](inside[:, stretch])
+            elif kind == "linear":
+                slope[:, stretch] = 1.0
+            else:
+                inside[:, stretch] = 1.0
+        return inside * self._v, slope * self._v
+
+    def with_slopes(self, X: Array) -> tuple[Array, Slopes]:
+        """The covariance, and its derivatives by the ordered coordinates of the queries."""
+        entries, slope = self._entries(X)
+        return self._sum(entries), Slopes(self, X, slope)
+
+
+class Slopes:
+    """d cross / d x, contracted with vectors over the rows rather than written out."""
+
+    def __init__(self, cross: Cross, X: Array, slope: Array) -> None:
+        self._cross, self._X, self._slope = cross, X, slope
+
+    def times(self, weights: Array) -> Array:
+        """d/dx of sum_j cross[., j] weights[., j]: (m, d); ``weights`` is (n,) or (m, n)."""
+        gradient = np.zeros_like(self._X)
+        weighted = self._slope * weights[..., self._cross._rows]
+        for feature, weight, mine, values, linear in self._cross._features:
+            d = feature.dimension
+            if linear:
+                gradient[:, d] += weighted[:, mine] @ (weight * (values - 0.5))
+            elif feature.kind == "difference":
+                gap = self._X[:, d][:, None] - values
+                gradient[:, d] += 2.0 * weight * np.einsum("ij,ij->i", gap, weighted[:, mine])
+        return gradient

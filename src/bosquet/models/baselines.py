@@ -1,0 +1,189 @@
+"""The covariances that structured ones are compared with, all with the same priors and search.
+
+=============  ====================================================================================
+`independent`  a GP per path over all that is active there: nothing is shared
+`marginal`     Jenatton et al. (2017), Eq. 4: a GP per leaf plus a constant per inner node
+`flat`         one GP over all parameters, defaults where they are inactive
+`arc`          one GP in which a conditional parameter is a point of an arc, and its absence the
+               centre (Swersky et al., 2014; Hutter & Osborne, 2013)
+=============  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.errors import SpaceError
+from bosquet.kernels.components import Kind
+from bosquet.kernels.features import Feature, features_of
+from bosquet.models.add_tree import CONSTANT, OWN, PriorBuilder, own_features
+from bosquet.models.base import Belief
+from bosquet.models.gp import Posterior
+from bosquet.models.surrogate import Surrogate
+from bosquet.space import Space
+from bosquet.space.parameter import Choice
+from bosquet.space.structure import Dimension
+
+Array = NDArray[np.float64]
+
+_MOST_LEAVES = 256  # each with a GP of its own
+
+
+# -- one GP per path -------------------------------------------------------------------------
+
+
+class PathSurrogate(Surrogate):
+    """Components may live on nodes, and on whole paths: path i is group ``len(nodes) + i``."""
+
+    def groups(self, X: Array) -> NDArray[np.bool_]:
+        active = self.space.tree.node_activity(X)
+        patterns, which = np.unique(active, axis=0, return_inverse=True)
+        index = {path: i for i, path in enumerate(self.space.tree.paths())}
+        of_pattern = [index[tuple(np.flatnonzero(pattern).tolist())] for pattern in patterns]
+        of_row = np.array(of_pattern, dtype=np.int64)[np.ravel(which)]
+        return np.hstack([active, of_row[:, None] == np.arange(len(index))])
+
+    def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:
+        index = list(self.space.tree.paths()).index(tuple(path))
+        return posterior.on_path([*path, len(self.space.nodes) + index])
+
+
+def independent(space: Space, kind: Kind) -> Surrogate:
+    """One component per path over everything active on it, with hyper-parameters of its own."""
+    _check_leaves(space, "independent")
+    builder = PriorBuilder(kind, tied=False)
+    for i, path in enumerate(space.tree.paths()):
+        group = len(space.nodes) + i
+        features = tuple(f for node in path for f in own_features(space, space.nodes[node]))
+        if features:
+            builder.add(f"path {i}", group, features, OWN)
+        builder.add(f"level {i}", group, (), CONSTANT)
+    return PathSurrogate(space, builder.components, builder.hyperparameters())
+
+
+def marginal(space: Space, kind: Kind) -> Surrogate:
+    """Eq. 4: Z' Sigma_c Z, a constant per node on several paths, plus K_p, a GP per leaf."""
+    _check_leaves(space, "marginal")
+    paths = list(space.tree.paths())
+    builder = PriorBuilder(kind)
+    for node in space.nodes:
+        if sum(node.index in path for path in paths) > 1 or len(paths) == 1:
+            shared = [space.dimensions[f.dimension] for f in own_features(space, node)]
+            if shared and len(paths) > 1:
+                names = ", ".join(dict.fromkeys(d.qualified_name for d in shared))
+                raise SpaceError(
+                    f"strategy 'marginal' has no place for variables that several paths share: "
+                    f"{names}. Use 'tree-ei' or 'add-tree'"
+                )
+            if node.index:  # the targets are centred: nothing at the root
+                builder.add(f"constant {node.index}", node.index, (), CONSTANT)
+    for i, path in enumerate(paths):
+        own = tuple(f for node in path for f in own_features(space, space.nodes[node]))
+        if own:
+            builder.add(f"leaf {i}", len(space.nodes) + i, own, OWN)
+    return PathSurrogate(space, builder.components, builder.hyperparameters())
+
+
+def _check_leaves(space: Space, name: str) -> None:
+    if space.n_paths > _MOST_LEAVES:
+        raise SpaceError(
+            f"strategy {name!r} fits a GP to every path, and this space has {space.n_paths} of "
+            f"them, more than {_MOST_LEAVES}: use 'add-tree'"
+        )
+
+
+# -- one GP over everything ------------------------------------------------------------------
+
+
+class FlatSurrogate(Surrogate):
+    """Inactive coordinates hold the default of their parameter (the middle where it has none)."""
+
+    def embed(self, X: Array) -> Array:
+        return np.where(self.space.activity(X), X, _defaults(self.space))
+
+    def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:  # noqa: ARG002
+        return _Embedded(self, posterior.on_path([0]))
+
+    def pull_back(self, X: Array, gradient: Array) -> Array:  # noqa: ARG002
+        """Derivatives by the coordinates of the space, from those by the embedded ones."""
+        return gradient
+
+
+def flat(space: Space, kind: Kind) -> Surrogate:
+    """Choices are categories like any other."""
+    builder = PriorBuilder(kind)
+    features = tuple(f for dimension in space.dimensions for f in features_of(dimension))
+    builder.add("flat", 0, features, OWN)
+    return FlatSurrogate(space, builder.components, builder.hyperparameters())
+
+
+def _defaults(space: Space) -> Array:
+    units = np.full(len(space), 0.5)
+    for d in space.dimensions:
+        if d.parameter.default is not None:
+            units[d.index] = d.parameter.to_unit([d.parameter.default])[0]
+    return units
+
+
+class ArcSurrogate(FlatSurrogate):
+    """x of a conditional, ordered parameter becomes (sin, cos) of pi * bend * x, and (0, 0) where
+    it is inactive: a learned distance from every value, which the length-scale sets. Inactive
+    categories are one more category.
+    """
+
+    def __init__(self, space: Space, kind: Kind, bend: float) -> None:
+        self._bend = np.pi * bend
+        self._bent = [d.index for d in space.dimensions if d.node and not _is_category(d)]
+        self._plain = [d.index for d in space.dimensions if d.node and _is_category(d)]
+        builder = PriorBuilder(kind)
+        features: list[Feature] = []
+        for d in space.dimensions:
+            if d.index not in self._bent:
+                features += features_of(d)
+        for k, index in enumerate(self._bent):
+            sine, cosine = Feature(index, "difference"), Feature(len(space) + k, "difference")
+            builder.share(sine, cosine)
+            features += [sine, cosine]
+        builder.add("arc", 0, tuple(features), OWN)
+        super().__init__(space, builder.components, builder.hyperparameters())
+
+    def embed(self, X: Array) -> Array:
+        active = self.space.activity(X)
+        angle = self._bend * X[:, self._bent]
+        here = active[:, self._bent]
+        embedded = X.copy()
+        embedded[:, self._bent] = np.where(here, np.sin(angle), 0.0)
+        embedded[:, self._plain] = np.where(active[:, self._plain], X[:, self._plain], -1.0)
+        return np.hstack([embedded, np.where(here, np.cos(angle), 0.0)])
+
+    def pull_back(self, X: Array, gradient: Array) -> Array:
+        d = len(self.space)
+        angle = self._bend * X[:, self._bent]
+        by_x = gradient[:, :d].copy()
+        by_x[:, self._bent] *= self._bend * np.cos(angle)
+        by_x[:, self._bent] -= self._bend * np.sin(angle) * gradient[:, d:]
+        return by_x
+
+
+def _is_category(dimension: Dimension) -> bool:
+    return isinstance(dimension.parameter, Choice) and not dimension.parameter.ordered
+
+
+class _Embedded:
+    """A belief about embedded rows, asked at rows of the space."""
+
+    def __init__(self, surrogate: FlatSurrogate, belief: Belief) -> None:
+        self._surrogate, self._belief = surrogate, belief
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        return self._belief.moments(self._surrogate.embed(X))
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        mean, variance, by_mean, by_variance = self._belief.moments_with_gradients(
+            self._surrogate.embed(X)
+        )
+        back = self._surrogate.pull_back
+        return mean, variance, back(X, by_mean), back(X, by_variance)

@@ -1,0 +1,53 @@
+"""Strategies to compare with: other covariances, the same priors, search and exploration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from bosquet.models import baselines
+from bosquet.models.surrogate import Surrogate
+from bosquet.space import Space
+from bosquet.strategies.gp_strategy import GPStrategy, Setting
+
+_BENDS = (0.25, 0.5, 1.0)
+
+
+class Independent(GPStrategy):
+    """A GP per path: what is learned on one says nothing about another."""
+
+    name: ClassVar[str] = "independent"
+
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+        return baselines.independent(space, setting.kernel)
+
+
+class Marginal(GPStrategy):
+    """The kernel of Eq. 4 of the 2017 paper, for spaces whose paths share no variables."""
+
+    name: ClassVar[str] = "marginal"
+
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+        return baselines.marginal(space, setting.kernel)
+
+
+class FlatGP(GPStrategy):
+    """One GP over all parameters, defaults where they are inactive."""
+
+    name: ClassVar[str] = "flat-gp"
+
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+        return baselines.flat(space, setting.kernel)
+
+
+class Arc(GPStrategy):
+    """One GP with the Arc kernel; how far the arcs bend is chosen by evidence."""
+
+    name: ClassVar[str] = "arc"
+
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+        return baselines.ArcSurrogate(space, setting.kernel, setting.bend)
+
+    def _rivals(self, setting: Setting) -> list[Setting]:
+        near = [b for b in _BENDS if b in (2 * setting.bend, setting.bend / 2)]
+        return super()._rivals(setting) + [replace(setting, bend=bend) for bend in near]

@@ -1,0 +1,346 @@
+"""What every strategy with a Gaussian process on paths shares: fitting, searching, exploring.
+
+A `GPStrategy` says which covariance it puts on a space (`surrogate`) and, where paths are too many
+to search all, which ones to look at. The rest is here: targets, warm starts, what is chosen by
+evidence, the incumbent, pending trials, failures, candidates, duplicates.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
+from bosquet.data import Dataset, Key, Trial, key_of
+from bosquet.kernels.components import Kind
+from bosquet.kernels.features import is_continuous
+from bosquet.models.base import Belief
+from bosquet.models.feasibility import Feasibility
+from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.surrogate import Surrogate
+from bosquet.models.transform import Targets, log_prior_of_lambda, transform
+from bosquet.search.node_sum import best_path
+from bosquet.search.tree_path import Path, PathSearch, Scored
+from bosquet.space import Config, Space
+from bosquet.strategies.base import Proposal, Strategy, Task, design
+
+Array = NDArray[np.float64]
+AcquisitionName = Literal["logei", "ei", "ucb", "node-ucb"]
+KernelName = Literal["evidence", "matern52", "se"]
+
+MOST_PATHS = 32  # searched in one ask
+_ACQUISITIONS = ("logei", "ei", "ucb")
+_GOOD = 8  # evaluated rows worth perturbing
+_FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
+_COLD_EVERY = 5
+_OFTEN_COMPARED = 30  # trials up to which every fit looks at other transforms and kernels
+_LAMBDA_STEP = 0.5
+_NAMED_PATHS = 8  # whose acquisition values are told in Info
+_SPARES = 50  # rows of a path looked at when the best are taken or infeasible
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is chosen by evidence, beside theta."""
+
+    kernel: Kind
+    lam: float = 1.0
+    """Of the Yeo-Johnson transform; 1 is none."""
+    bend: float = 0.5
+    """Of the arc kernel; others do not look at it."""
+
+    @property
+    def log_prior(self) -> float:
+        return log_prior_of_lambda(self.lam)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A surrogate with its posterior, the targets it was given, and what to remember."""
+
+    surrogate: Surrogate
+    posterior: Posterior
+    z: Array
+    info: dict[str, Any]
+
+    def with_pending(self, X: Array) -> Fitted:
+        if not len(X):
+            return self
+        rows, groups = self.surrogate.embed(X), self.surrogate.groups(X)
+        return replace(self, posterior=self.posterior.with_pending(rows, groups))
+
+    def belief_on(self, path: Path) -> Belief:
+        return self.surrogate.belief_on(self.posterior, path)
+
+    def means(self, X: Array) -> Array:
+        """The posterior mean at rows of any paths."""
+        means = np.empty(len(X))
+        activity = self.surrogate.space.tree.node_activity(X)
+        patterns, which = np.unique(activity, axis=0, return_inverse=True)
+        for i, pattern in enumerate(patterns):
+            rows = np.flatnonzero(np.ravel(which) == i)
+            path = tuple(np.flatnonzero(pattern).tolist())
+            means[rows] = self.belief_on(path).moments(X[rows])[0]
+        return means
+
+
+class GPStrategy(Strategy):
+    """A Gaussian process on all trials; an acquisition function maximised on each path.
+
+    ``acquisition`` is ``"logei"`` (``"ei"`` is the same function, named by its value) or ``"ucb"``.
+    ``kernel="evidence"`` takes Matern-5/2 or the squared exponential, whichever explains the data
+    better so far. Every ``explore_every``-th trial (None: never) is a point of the space-filling
+    design on a path visited least, unless the space is one box of continuous variables: a model
+    that is sure of itself on few points must not give up a branch for ever. ``transforms`` are of
+    the targets (Yeo-Johnson), chosen by evidence.
+    """
+
+    def __init__(
+        self,
+        *,
+        acquisition: AcquisitionName = "logei",
+        kernel: KernelName = "evidence",
+        explore_every: int | None = 6,
+        transforms: bool = True,
+    ) -> None:
+        allowed = self.acquisitions()
+        if acquisition not in allowed:
+            raise ValueError(f"acquisition={acquisition!r} must be one of {', '.join(allowed)}")
+        if kernel not in ("evidence", "matern52", "se"):
+            raise ValueError(f"kernel={kernel!r} must be 'evidence', 'matern52' or 'se'")
+        if explore_every is not None and explore_every < 2:
+            raise ValueError(f"explore_every={explore_every!r} must be at least 2, or None")
+        self.acquisition = acquisition
+        self.kernel = kernel
+        self.explore_every = explore_every
+        self.transforms = transforms
+
+    @classmethod
+    def acquisitions(cls) -> tuple[str, ...]:
+        return _ACQUISITIONS
+
+    @abstractmethod
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+        """The covariance on a space; theta means the same for every setting."""
+
+    def check_space(self, space: Space) -> None:
+        self.surrogate(space, Setting("matern52"))
+
+    def paths_to_search(
+        self,
+        space: Space,
+        posterior: Posterior,  # noqa: ARG002 - for those who know which paths are promising
+        good: Array,
+        rng: np.random.Generator,
+    ) -> list[Path]:
+        """All paths where they are few; else those of the good rows, and random ones."""
+        if space.n_paths <= MOST_PATHS:
+            return list(space.tree.paths())
+        known = [tuple(np.flatnonzero(z).tolist()) for z in space.tree.node_activity(good)]
+        drawn = [space.path(config) for config in space.sample(rng, MOST_PATHS, by="path")]
+        return list(dict.fromkeys([*known, *drawn]))[:MOST_PATHS]
+
+    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        data = task.history.dataset()
+        if len(data.y) < initial_trials(task.space):
+            return design(task, n, rng)
+        fitted = self._fit(task, data)
+        # What is known of each evaluated point: its value, or with noise the posterior mean.
+        level = fitted.means(data.X) if task.history.noisy else fitted.z
+        good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
+        proposals: list[Proposal] = []
+        taken = set(task.taken)
+        while len(proposals) < n:
+            if self._explores(task.space, task.index + len(proposals)):
+                explored = design(_proposed(task, proposals), 1, rng)[0]
+                why = "exploration: the design on a path visited least"
+                config, info = explored.config, explored.info | {"why": why}
+            else:
+                found = self._next(task, fitted, float(level.min()), good, taken, rng)
+                if found is None:
+                    break
+                config, by_path = found
+                path = task.space.path_label(config)
+                why = f"highest {self.acquisition} ({by_path[path]:.3g}) of the paths searched"
+                info = {"path": path, "acquisition": by_path[path], "paths": by_path, "why": why}
+            if not task.history.noisy:
+                taken.add(key_of(config))
+            proposals.append(Proposal(config, info | fitted.info))
+            if len(proposals) < n:
+                fitted = fitted.with_pending(task.space.to_unit([config]))
+        return proposals or design(task, n, rng)
+
+    def _explores(self, space: Space, number: int) -> bool:
+        if self.explore_every is None or number % self.explore_every != self.explore_every - 1:
+            return False
+        return space.n_paths > 1 or any(
+            not is_continuous(dimension.parameter) for dimension in space.dimensions
+        )
+
+    # -- the model ---------------------------------------------------------------------------
+
+    def _fit(self, task: Task, data: Dataset) -> Fitted:
+        """The posterior given all trials, refitted when it is due."""
+        n = len(data.y)
+
+        def model(setting: Setting) -> tuple[Surrogate, AdditiveGP, Targets]:
+            surrogate = self.surrogate(task.space, setting)
+            targets = transform(data.y, data.noise, setting.lam)
+            return surrogate, surrogate.gp(data.X, targets.z, targets.noise), targets
+
+        setting, theta, fitted_at = self._last_fit(task)
+        surrogate, gp, targets = model(setting)
+        first = fitted_at == 0
+        theta = gp.hyper.mean if first else theta
+        few = n <= _FEW
+        if first or few or n - fitted_at >= n // 50:
+            fitted_at = n
+            cold = few and n % _COLD_EVERY == 0
+            theta, evidence = gp.fit(
+                [theta, gp.hyper.mean] if cold else [theta], max_iterations=200 if few else 50
+            )
+            if first or cold or n <= _OFTEN_COMPARED:
+                evidence += targets.log_jacobian + setting.log_prior
+                for rival in self._rivals(setting):
+                    other, other_gp, other_targets = model(rival)
+                    other_theta, other_evidence = other_gp.fit([theta])
+                    other_evidence += other_targets.log_jacobian + rival.log_prior
+                    if other_evidence > evidence:
+                        surrogate, gp, targets = other, other_gp, other_targets
+                        setting, theta, evidence = rival, other_theta, other_evidence
+        info = {"theta": theta.tolist(), "setting": asdict(setting), "fitted_at": fitted_at}
+        fitted = Fitted(surrogate, gp.posterior(theta), targets.z, info)
+        return fitted.with_pending(task.space.to_unit([trial.config for trial in task.pending]))
+
+    def _rivals(self, setting: Setting) -> list[Setting]:
+        """The settings next to one: other transforms, and the other kernel if it may change."""
+        rivals = []
+        if self.transforms:
+            steps = (-_LAMBDA_STEP, _LAMBDA_STEP)
+            rivals += [replace(setting, lam=setting.lam + step) for step in steps]
+        if self.kernel == "evidence":
+            other: Kind = "se" if setting.kernel == "matern52" else "matern52"
+            rivals.append(replace(setting, kernel=other))
+        return rivals
+
+    def _last_fit(self, task: Task) -> tuple[Setting, Array, int]:
+        """Setting, theta and n of the highest-numbered complete trial that has them."""
+        first = Setting("matern52" if self.kernel == "evidence" else self.kernel)
+        size = len(self.surrogate(task.space, first).hyper.mean)
+        for trial in reversed(task.history.complete):
+            theta = trial.info.get("theta", ())
+            if len(theta) == size and "setting" in trial.info:
+                setting = Setting(**trial.info["setting"])
+                if self.kernel in ("evidence", setting.kernel):
+                    return setting, np.array(theta), trial.info["fitted_at"]
+        return first, np.zeros(size), 0
+
+    # -- the search --------------------------------------------------------------------------
+
+    def _next(
+        self,
+        task: Task,
+        fitted: Fitted,
+        best: float,
+        good: Array,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> tuple[Config, dict[str, float]] | None:
+        """The best free and feasible configuration found, and the values of paths."""
+        acquisition: Acquisition = LogEI(best)
+        if self.acquisition not in ("logei", "ei"):
+            acquisition = bound(_largest_dimension(task.space), len(task.history) + 1)
+        search = PathSearch(task.space, fitted.belief_on, acquisition, feasibility_of(task))
+        if task.candidates is None:
+            paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
+            scored = search.maximise(paths, good, rng)
+            found = first_free(task, scored, taken)
+        else:
+            scored, configs = score_candidates(task, search, taken)
+            found = first_free(task, scored, taken, lambda x: configs[x.tobytes()])
+        if found is None:
+            return None
+        config, value = found
+        values = {task.space.path_label(config): value}
+        for one in scored[:_NAMED_PATHS]:
+            values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
+        if self.acquisition == "ei":
+            values = {path: float(np.exp(value)) for path, value in values.items()}
+        return config, values
+
+
+def _proposed(task: Task, proposals: Sequence[Proposal]) -> Task:
+    """The task once some proposals are pending."""
+    numbers = range(task.index, task.index + len(proposals))
+    trials = [Trial(i, p.config, "pending") for i, p in zip(numbers, proposals, strict=True)]
+    index = task.index + len(proposals)
+    return replace(task, pending=(*task.pending, *trials), index=index)
+
+
+def feasibility_of(task: Task) -> Feasibility | None:
+    """The model of where trials fail; None while none has."""
+    if not task.history.failed:
+        return None
+    failed = np.array([trial.state == "failed" for trial in task.history.trials])
+    return Feasibility(task.space, task.history.units, failed)
+
+
+def bound(dimension: int, t: int) -> LowerBound:
+    """beta_t = 0.2 d log(2 t), with d the dimension that is searched (Add-Tree, section 4.2)."""
+    return LowerBound(0.2 * dimension * np.log(2.0 * t))
+
+
+def score_candidates(
+    task: Task, search: PathSearch, taken: Collection[Key]
+) -> tuple[list[Scored], dict[bytes, Config]]:
+    """The free candidates by path, paths in the order of their best one; and whose row is whose.
+
+    Decoding a row may give a candidate back with its last digit changed.
+    """
+    left = task.left(taken)
+    units = task.space.to_unit(left)
+    by_path: dict[Path, list[int]] = {}
+    for i, config in enumerate(left):
+        by_path.setdefault(task.space.path(config), []).append(i)
+    scored = [search.score(path, units[rows]) for path, rows in by_path.items()]
+    scored.sort(key=lambda one: -one.values[0])
+    return scored, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
+
+
+def first_free(
+    task: Task,
+    scored: Sequence[Scored],
+    taken: Collection[Key],
+    decode: Callable[[Array], Config] | None = None,
+) -> tuple[Config, float] | None:
+    """The best row whose configuration is free and feasible."""
+    decode = task.space.from_unit if decode is None else decode
+    best: tuple[Config, float] | None = None
+    for one in scored:
+        for x, value in zip(one.X[:_SPARES], one.values, strict=False):
+            if best is not None and value <= best[1]:
+                break
+            config = decode(x)
+            if key_of(config) not in taken and task.space.violation(config) is None:
+                best = config, float(value)
+                break
+    return best
+
+
+def initial_trials(space: Space) -> int:
+    """How many trials come before the first model: the paths if they are few, and d + 2."""
+    return max(min(space.n_paths, 12), min(_largest_dimension(space) + 2, 12), 4)
+
+
+def _largest_dimension(space: Space) -> int:
+    """Variables, branching choices aside, of the largest path (Definition 3)."""
+    values = [
+        float(sum(index not in space.tree.children for index in node.dimensions))
+        for node in space.nodes
+    ]
+    return int(best_path(space, values)[0])

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from bosquet.kernels.components import Component
+from bosquet.kernels.features import Feature
+from bosquet.kernels.sums import Cross, Gram
+
+LINES = (Feature(0, "difference"), Feature(1, "difference"))
+MIXED = (*LINES, Feature(2, "overlap"))
+ALL = np.arange(7)
+SOME = np.array([0, 2, 3, 6])
+MEMBERS = {
+    "matern52": [(Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL)],
+    "se": [(Component("s", 0, "se", MIXED, 0, (1, 2, 3)), SOME)],
+    "linear": [(Component("l", 0, "linear", LINES, 0, (1, 2)), SOME)],
+    "constant": [(Component("c", 0, "constant", (), 0, ()), SOME)],
+    "tied": [(Component("t", 0, "matern52", MIXED, 0, (1, 1, 2)), ALL)],
+}
+MEMBERS["sum, slots shared"] = [
+    (Component("c", 0, "constant", (), 3, ()), SOME),
+    (Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL),
+    (Component("l", 0, "linear", LINES, 4, (1, 2)), SOME),
+    (Component("m2", 0, "matern52", LINES[:1], 0, (2,)), np.array([1, 4])),
+    (Component("s", 0, "se", LINES, 4, (1, 3)), ALL[2:]),
+]
+ETA = np.array([0.3, -0.4, 0.2, -0.1, 0.5])
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.random((7, 3))
+    X[:, 2] = rng.choice([1 / 6, 0.5, 5 / 6], size=7)
+    return X
+
+
+def dense(members, X, eta):
+    K = np.zeros((7, 7))
+    for component, rows in members:
+        K[np.ix_(rows, rows)] += component.cross(X[rows], X[rows], eta)
+    return K
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_gram_is_the_sum_of_its_components(name, rows):
+    K, _ = Gram(MEMBERS[name], rows).covariance(ETA)
+    np.testing.assert_allclose(np.tril(K), np.tril(dense(MEMBERS[name], rows, ETA)), atol=1e-14)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_gradient_by_the_hyper_parameters(name, rows):
+    W = np.random.default_rng(1).normal(size=(7, 7))
+    W += W.T
+    gram = Gram(MEMBERS[name], rows)
+    _, parts = gram.covariance(ETA)
+    gradient = gram.pull_back(np.tril(W), parts, ETA)
+    expected = approx_fprime(
+        ETA, lambda eta: float((W * dense(MEMBERS[name], rows, eta)).sum()), 1e-7
+    )
+    np.testing.assert_allclose(gradient, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_cross_is_the_sum_of_its_components(name, rows):
+    queries = np.random.default_rng(2).random((3, 3))
+    queries[:, 2] = 0.5
+    expected = np.zeros((3, 7))
+    for component, where in MEMBERS[name]:
+        expected[:, where] += component.cross(queries, rows[where], ETA)
+    cross = Cross(MEMBERS[name], rows, ETA)
+    np.testing.assert_allclose(cross(queries), expected, atol=1e-14)
+    np.testing.assert_allclose(cross.with_slopes(queries)[0], expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_gradient_by_the_coordinates(name, rows):
+    rng = np.random.default_rng(3)
+    queries = rng.random((2, 3))
+    cross = Cross(MEMBERS[name], rows, ETA)
+    _, slopes = cross.with_slopes(queries)
+    for weights in (rng.normal(size=7), rng.normal(size=(2, 7))):
+        found = slopes.times(weights)
+        for i, w in enumerate(np.broadcast_to(weights, (2, 7))):
+
+            def value(x, i=i, w=w):
+                return float(cross(np.append(x, queries[i, 2])[None])[0] @ w)
+
+            expected = approx_fprime(queries[i, :2], value, 1e-7)
+            np.testing.assert_allclose(found[i], [*expected, 0.0], atol=1e-5)
+
+
+def test_no_components_are_a_covariance_of_nothing(rows):
+    gram = Gram([], rows)
+    K, parts = gram.covariance(ETA)
+    assert not K.any()
+    assert not gram.pull_back(np.ones((7, 7)), parts, ETA).any()

@@ -1,0 +1,146 @@
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+import bosquet as bq
+from bosquet.kernels.components import Component
+from bosquet.models import baselines
+from bosquet.testing.conformance import and_or_space, plain_tree_space, tree_space
+
+MODELS = {
+    "independent": lambda space: baselines.independent(space, "matern52"),
+    "flat": lambda space: baselines.flat(space, "matern52"),
+    "arc": lambda space: baselines.ArcSurrogate(space, "matern52", 0.5),
+    "marginal": lambda space: baselines.marginal(space, "matern52"),
+}
+ANYWHERE = ("independent", "flat", "arc")
+
+
+def fitted(surrogate, n=25, seed=0):
+    space = surrogate.space
+    rng = np.random.default_rng(seed)
+    X = space.to_unit(space.sample(rng, n))
+    z = rng.normal(size=n)
+    theta = surrogate.hyper.mean + 0.1 * rng.normal(size=len(surrogate.hyper.mean))
+    theta[-1] = np.log(1e-2)
+    gp = surrogate.gp(X, z)
+    return X, z, theta, gp.posterior(theta)
+
+
+def kernel(surrogate, theta, A, B):
+    """The covariance of rows, component by component."""
+    eta = surrogate.hyper.eta(theta)
+    EA, EB = surrogate.embed(A), surrogate.embed(B)
+    GA, GB = surrogate.groups(A), surrogate.groups(B)
+    K = np.zeros((len(A), len(B)))
+    for c in surrogate.components:
+        K += c.cross(EA, EB, eta) * np.outer(GA[:, c.node], GB[:, c.node])
+    return K
+
+
+@pytest.mark.parametrize("make_space", [tree_space, and_or_space])
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_beliefs_equal_the_dense_ones(name, make_space):
+    surrogate = MODELS[name](make_space())
+    X, z, theta, posterior = fitted(surrogate)
+    K = kernel(surrogate, theta, X, X) + (1e-2 + 1e-10) * np.eye(len(X))
+    for config in surrogate.space.sample(5, 6):
+        q = surrogate.space.to_unit(config)[None]
+        mean, variance = surrogate.belief_on(posterior, surrogate.space.path(config)).moments(q)
+        cross = kernel(surrogate, theta, q, X)
+        assert mean[0] == pytest.approx((cross @ np.linalg.solve(K, z))[0], abs=1e-8)
+        prior = kernel(surrogate, theta, q, q)[0, 0]
+        expected = prior - (cross @ np.linalg.solve(K, cross.T))[0, 0]
+        assert variance[0] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_gradients_by_the_coordinates(name):
+    space = tree_space()
+    surrogate = MODELS[name](space)
+    _, _, _, posterior = fitted(surrogate)
+    for config in space.sample(7, 5):
+        x, path = space.to_unit(config), space.path(config)
+        belief = surrogate.belief_on(posterior, path)
+        _, _, by_mean, by_variance = belief.moments_with_gradients(x[None])
+        continuous = [space.dimensions[i].name in config for i in range(len(space))]
+        for i, d in enumerate(space.dimensions):
+            if not continuous[i] or not isinstance(d.parameter, bq.Float) or d.node not in path:
+                continue
+            for which, found in ((0, by_mean), (1, by_variance)):
+
+                def value(u, i=i, which=which, x=x, belief=belief):
+                    moved = x.copy()
+                    moved[i] = u[0]
+                    return belief.moments(moved[None])[which][0]
+
+                expected = approx_fprime(x[i : i + 1], value, 1e-7)[0]
+                assert found[0, i] == pytest.approx(expected, abs=2e-5)
+
+
+def test_independent_paths_share_nothing():
+    space = bq.benchmarks.small_balanced(shared=True).space
+    surrogate = MODELS["independent"](space)
+    X, _, theta, _ = fitted(surrogate)
+    K = kernel(surrogate, theta, X, X)
+    paths = [space.path(config) for config in space.from_unit(X)]
+    for i, one in enumerate(paths):
+        for j, other in enumerate(paths):
+            assert (K[i, j] > 0.0) == (one == other)
+
+
+def test_flat_rows_hold_defaults_where_parameters_are_inactive():
+    space = bq.Space(
+        {"m": bq.Choice({"a": {"x": bq.Float(0, 1, default=0.25)}, "b": {"y": bq.Float(0, 1)}})}
+    )
+    surrogate = MODELS["flat"](space)
+    embedded = surrogate.embed(space.to_unit([{"m": "b", "y": 0.9}, {"m": "a", "x": 0.7}]))
+    np.testing.assert_allclose(embedded[:, 1:], [[0.25, 0.9], [0.7, 0.5]])
+
+
+def test_arc_distances():
+    """Inactive is one radius from every value; values are chords of the arc apart."""
+    space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {}})})
+    surrogate = baselines.ArcSurrogate(space, "se", 0.5)
+    rows = [{"m": "a", "x": 0.0}, {"m": "a", "x": 1.0}, {"m": "a", "x": 0.3}, {"m": "b"}]
+    E = surrogate.embed(space.to_unit(rows))[:, 1:]  # without the choice
+    squared = ((E[:, None] - E[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squared[3, :3], 1.0)
+    assert squared[0, 1] == pytest.approx(2 * (1 - np.cos(np.pi / 2)))
+    assert squared[0, 2] == pytest.approx(2 * (1 - np.cos(0.15 * np.pi)))
+    lengths = surrogate.hyper.eta(surrogate.hyper.mean)[list(surrogate.components[0].lengths)]
+    assert lengths[1] == lengths[2]  # sine and cosine have one length-scale
+
+
+def test_marginal_is_equation_4():
+    """Constants of the inner nodes that two leaves share, plus a GP within the leaf."""
+    space = bq.benchmarks.small_balanced().space
+    surrogate = MODELS["marginal"](space)
+    X, _, theta, _ = fitted(surrogate)
+    eta = surrogate.hyper.eta(theta)
+    by_name = {c.name: c for c in surrogate.components}
+    K = kernel(surrogate, theta, X, X)
+    paths = [space.path(config) for config in space.from_unit(X)]
+    listed = list(space.tree.paths())
+    for i, one in enumerate(paths):
+        for j, other in enumerate(paths):
+            shared = [
+                c for n, c in by_name.items() if "constant" in n and c.node in {*one} & {*other}
+            ]
+            expected = sum(np.exp(eta[c.variance]) for c in shared)
+            if one == other:
+                leaf: Component = by_name[f"leaf {listed.index(one)}"]
+                expected += leaf.cross(X[i : i + 1], X[j : j + 1], eta)[0, 0]
+            assert K[i, j] == pytest.approx(expected)
+    constants = {c.node for n, c in by_name.items() if "constant" in n}
+    assert constants == {n for n in range(1, len(space.nodes)) if sum(n in p for p in listed) > 1}
+
+
+def test_what_they_cannot_do_is_said_at_once():
+    space = bq.benchmarks.small_balanced(shared=True).space
+    with pytest.raises(bq.SpaceError, match=r"'marginal' has no place for variables .* x1=0/r8"):
+        bq.Optimizer(space, "marginal")
+    bq.Optimizer(plain_tree_space(), "marginal")
+    many = bq.Space({f"c{i}": bq.Choice({0: {f"x{i}": bq.Float(0, 1)}, 1: {}}) for i in range(9)})
+    with pytest.raises(bq.SpaceError, match=r"'independent' fits a GP to every path.* 512"):
+        bq.Optimizer(many, "independent")
