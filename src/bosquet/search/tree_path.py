@@ -7,7 +7,7 @@ coordinates are always snapped before they are scored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -54,7 +54,8 @@ class Scored:
 class PathSearch:
     """The search on one space with the posterior of each path and an acquisition function.
 
-    The log-probability of success joins the acquisition.
+    The log-probability of success joins the acquisition. ``fixed`` are coordinates, by index, that
+    do not move.
     """
 
     def __init__(
@@ -64,12 +65,14 @@ class PathSearch:
         acquisition: Acquisition,
         feasibility: Feasibility | None = None,
         effort: Effort | None = None,
+        fixed: Mapping[int, float] | None = None,
     ) -> None:
         self._space = space
         self._belief_on = cache(belief_on)
         self._acquisition = acquisition
         self._feasibility = feasibility
         self._effort = Effort() if effort is None else effort
+        self._fixed = dict(fixed or {})
 
     def maximise(
         self, paths: Sequence[Path], good: Array, rng: np.random.Generator
@@ -107,12 +110,8 @@ class PathSearch:
         return self._on_path(path, X)
 
     def _on_path(self, path: Path, X: Array) -> Array:
-        for index in path:
-            node = self._space.nodes[index]
-            if len(node.options) == 1:
-                n_options = self._space.tree.choice(node.choice).n_values
-                X[:, node.choice] = (node.options[0] + 0.5) / n_options
-        return self._space.snap(X)
+        X[:, list(self._fixed)] = list(self._fixed.values())
+        return on_path(self._space, path, X)
 
     # -- polishing ---------------------------------------------------------------------------
 
@@ -121,6 +120,8 @@ class PathSearch:
         continuous: list[int] = []
         discrete: list[int] = []
         for d in self._space.dimensions:
+            if d.index in self._fixed:
+                continue
             if d.node in path and d.index not in self._space.tree.children:
                 (continuous if is_continuous(d.parameter) else discrete).append(d.index)
         return continuous, discrete
@@ -172,3 +173,12 @@ class PathSearch:
             moved[:, index] = np.clip(units, 0.0, 1.0)
             rows.append(moved)
         return self._space.snap(np.vstack(rows))
+
+
+def on_path(space: Space, path: Path, X: Array) -> Array:
+    """Rows with the branching choices of a path, snapped; ``X`` is overwritten."""
+    for index in path:
+        node = space.nodes[index]
+        if len(node.options) == 1:
+            X[:, node.choice] = (node.options[0] + 0.5) / space.tree.choice(node.choice).n_values
+    return space.snap(X)

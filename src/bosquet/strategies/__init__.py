@@ -7,9 +7,11 @@ from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
 from bosquet.strategies.designs import Random, Sobol
+from bosquet.strategies.tree_ei import TreeEI
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    cls.name: cls for cls in (AddTree, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol)
+    cls.name: cls
+    for cls in (AddTree, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol, TreeEI)
 }
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Sobol",
     "Strategy",
     "Task",
+    "TreeEI",
     "get",
 ]
 

@@ -1,0 +1,48 @@
+"""Maximising a log posterior of hyper-parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from bosquet.kernels.components import Hyperparameters
+
+Array = NDArray[np.float64]
+
+_FAILED = 1e25  # what the optimizer sees where a covariance has no factor
+
+
+def maximise(
+    log_posterior: Callable[[Array], tuple[float, Array]],
+    hyper: Hyperparameters,
+    starts: Sequence[Array],
+    max_iterations: int = 200,
+) -> tuple[Array, float]:
+    """The best theta by L-BFGS-B from the given starts, and its log posterior."""
+
+    def negative(theta: Array) -> tuple[float, Array]:
+        try:
+            value, gradient = log_posterior(theta)
+        except np.linalg.LinAlgError:
+            return _FAILED, np.zeros(len(theta))
+        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+            return _FAILED, np.zeros(len(theta))
+        return -value, -gradient
+
+    best, lowest = hyper.clip(np.asarray(starts[0])), np.inf
+    bounds = list(zip(hyper.lower, hyper.upper, strict=True))
+    for start in starts:
+        found = minimize(
+            negative,
+            hyper.clip(np.asarray(start)),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-4, "maxcor": 20},
+        )
+        if found.fun < lowest:
+            best, lowest = np.asarray(found.x), float(found.fun)
+    return best, -lowest

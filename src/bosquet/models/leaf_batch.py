@@ -1,0 +1,221 @@
+"""Many small Gaussian processes at once: the leaves of the 2017 tree model.
+
+Trees have many leaves with few rows each, where a loop over leaves would cost more than the
+arithmetic. Leaves with about equally many rows are padded to the same size and stacked.
+
+Glossary (g leaves in a batch; at most n rows, F features and v weights each)
+    M    (g, n, n)   K_p + s_b + noise
+    Z    (g, n, v)   rows z', scaled to weights of unit prior variance
+    padding          rows with M = 1, y = 0, z = 0 add nothing to anything; columns of Z beyond
+                     those of a leaf point to an entry V of c that is always 0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.kernels.stationary import matern52
+from bosquet.kernels.weights import Weight
+from bosquet.linalg import cholesky
+from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.tree_leaves import Leaf, TreeLinear
+
+if TYPE_CHECKING:
+    from bosquet.models.tree_linear import WeightPosterior
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one leaf."""
+
+    leaf: Leaf
+    X: Array
+    y: Array
+    noise: Array
+
+    def followed_by(self, more: Rows) -> Rows:
+        return Rows(
+            self.leaf,
+            np.vstack([self.X, more.X]),
+            np.concatenate([self.y, more.y]),
+            np.concatenate([self.noise, more.noise]),
+        )
+
+
+@dataclass(frozen=True)
+class GivenLeaf:
+    """The rows of one leaf, given the hyper-parameters and the weights."""
+
+    rows: Rows
+    L: Array
+    """M_p = L L'"""
+    MZ: Array
+    """M_p^-1 Z_p, with scaled Z_p"""
+    alpha: Array
+    """M_p^-1 (y_p - Z_p c) at the posterior mean of c: the inverse of Eq. (4) times y."""
+
+
+@dataclass(frozen=True)
+class Factored:
+    """A batch, given the hyper-parameters."""
+
+    columns: NDArray[np.int64]
+    L: Array
+    inverse: Array
+    """M_p^-1"""
+    Z: Array
+    MZ: Array
+    My: Array
+    unit: Array
+    """K_p / v_p"""
+    slope: Array
+    """Its derivative by the squared distance."""
+
+    def alpha(self, weights: WeightPosterior) -> Array:
+        """M_p^-1 (y_p - Z_p c) at the posterior mean of c."""
+        c = weights.mean[self.columns][:, :, None]
+        return np.asarray(self.My - (self.MZ @ c)[:, :, 0])
+
+
+def batches(model: TreeLinear, rows: Sequence[Rows]) -> list[Batch]:
+    """Batches of leaves whose numbers of rows differ by less than a factor of sqrt(2)."""
+    alike: dict[int, list[Rows]] = {}
+    for one in rows:
+        alike.setdefault(math.ceil(2 * math.log2(len(one.y))), []).append(one)
+    return [Batch(model, group) for group in alike.values()]
+
+
+class Batch:
+    """Leaves that are computed together."""
+
+    def __init__(self, model: TreeLinear, rows: Sequence[Rows]) -> None:
+        self._model = model
+        self._rows = tuple(rows)
+        kernels = [one.leaf.kernel for one in rows]
+        V, d = model.n_weights, len(model.space)
+        g, n = len(rows), max(len(one.y) for one in rows)
+        F = max(0 if kernel is None else len(kernel.features) for kernel in kernels)
+        v = max(len(one.leaf.columns) for one in rows)
+        self.n_rows = sum(len(one.y) for one in rows)
+        self.y, self._noise = np.zeros((g, n)), np.zeros((g, n))
+        self._there = np.zeros((g, n))
+        self.columns = np.full((g, v), V)
+        self._X, self._Z = np.full((g, n, d), 0.5), np.zeros((g, n, v))
+        self._variances, self._curved = np.zeros(g, dtype=int), np.zeros(g)
+        self._lengths, self._used = np.zeros((g, F), dtype=int), np.zeros((g, F))
+        distances = np.zeros((g, F, n, n))
+        for i, (one, kernel) in enumerate(zip(rows, kernels, strict=True)):
+            m = len(one.y)
+            self._there[i, :m] = 1.0
+            self.y[i, :m], self._noise[i, :m], self._X[i, :m] = one.y, one.noise, one.X
+            self.columns[i, : len(one.leaf.columns)] = one.leaf.columns
+            for weight, part in one.leaf.parts():
+                if weight.length < 0:  # the others change with their length-scale
+                    self._Z[i, :m, part] = weight.features(one.X, np.zeros(0))
+            if kernel is not None:
+                self._variances[i], self._curved[i] = kernel.variance, 1.0
+                for j, (f, slot) in enumerate(zip(kernel.features, kernel.lengths, strict=True)):
+                    distances[i, j, :m, :m] = f.distances(one.X, one.X)
+                    self._lengths[i, j], self._used[i, j] = slot, 1.0
+        self._distances = distances.reshape(g, F, n * n)
+        self._pairs = self._there[:, :, None] * self._there[:, None, :]
+        self._learned = np.isnan(self._noise)
+        self._waves = list(self._find_waves())
+        self.pairs_of_columns = (
+            self.columns[:, :, None] * (V + 1) + self.columns[:, None, :]
+        ).ravel()
+        """Where entries of a stack of (v, v) matrices belong in the flat (V + 1, V + 1) one."""
+
+    def _find_waves(self) -> Iterator[tuple[Weight, list[int], Any]]:
+        """Fourier weights, the leaves that have them, and the index of their part of Z."""
+        found: dict[Weight, list[tuple[int, Any]]] = {}
+        for i, one in enumerate(self._rows):
+            for weight, part in one.leaf.parts():
+                if weight.length >= 0:
+                    found.setdefault(weight, []).append((i, np.r_[part]))
+        rows = np.arange(self.y.shape[1])[None, :, None]
+        for weight, where in found.items():
+            leaves = [i for i, _ in where]
+            columns = np.array([part for _, part in where])[:, None, :]
+            yield weight, leaves, (np.array(leaves)[:, None, None], rows, columns)
+
+    def factor(self, eta: Array) -> Factored:
+        g, n = self.y.shape
+        r2 = (self._weights(eta)[:, None, :] @ self._distances).reshape(g, n, n)
+        unit, slope = matern52(r2)
+        M = self._v(eta)[:, None, None] * unit + np.exp(eta[self._model.offset])
+        M *= self._pairs
+        noise = np.where(self._learned, np.exp(eta[-1]), self._noise) + NOISE_FLOOR
+        np.einsum("gii->gi", M)[...] += np.where(self._there > 0.0, noise, 1.0)
+        L = _cholesky(M)
+        inverse_of_L = np.linalg.inv(L)
+        inverse = np.swapaxes(inverse_of_L, 1, 2) @ inverse_of_L
+        Z = self._scale(eta) * self._features(eta)
+        My = (inverse @ self.y[:, :, None])[:, :, 0]
+        return Factored(self.columns, L, inverse, Z, inverse @ Z, My, unit, slope)
+
+    def _features(self, eta: Array) -> Array:
+        if not self._waves:
+            return self._Z
+        Z = self._Z.copy()
+        for weight, leaves, at in self._waves:
+            Z[at] = self._on_rows(weight.features, leaves, eta)
+        return Z
+
+    def _on_rows(self, function: Any, leaves: list[int], eta: Array) -> Array:
+        """A function of rows, on the rows of some leaves; 0 where they are padded."""
+        X = self._X[leaves]
+        values = function(X.reshape(-1, X.shape[2]), eta).reshape(*X.shape[:2], -1)
+        return np.asarray(values * self._there[leaves][:, :, None])
+
+    def _scale(self, eta: Array) -> Array:
+        return np.asarray(np.append(self._model.scale(eta), 0.0)[self.columns][:, None, :])
+
+    def _weights(self, eta: Array) -> Array:
+        return np.asarray(self._used * np.exp(-2.0 * eta[self._lengths]))
+
+    def _v(self, eta: Array) -> Array:
+        return np.asarray(self._curved * np.exp(eta[self._variances]))
+
+    # -- gradients ---------------------------------------------------------------------------
+
+    def pull_back(self, W: Array, given: Factored, eta: Array, gradient: Array) -> None:
+        """Adds d sum(W * M) / d eta to ``gradient``."""
+        W = W * self._pairs
+        by_unit = self._v(eta)[:, None, None] * W
+        np.add.at(gradient, self._variances, np.einsum("gij,gij->g", by_unit, given.unit))
+        by_r2 = (by_unit * given.slope).reshape(len(W), -1, 1)
+        by_weight = (self._distances @ by_r2)[:, :, 0]
+        np.add.at(gradient, self._lengths, -2.0 * self._weights(eta) * by_weight)
+        gradient[self._model.offset] += np.exp(eta[self._model.offset]) * W.sum()
+        gradient[-1] += np.exp(eta[-1]) * np.einsum("gii->gi", W)[self._learned].sum()
+
+    def pull_back_waves(self, by_Z: Array, eta: Array, gradient: Array) -> None:
+        """Adds d sum(by_Z * Z) / d eta: the length-scales of Fourier features."""
+        by_Z = by_Z * self._scale(eta) if self._waves else by_Z
+        for weight, leaves, at in self._waves:
+            slope = self._on_rows(weight.slope_by_length, leaves, eta)
+            gradient[weight.length] += np.sum(by_Z[at] * slope)
+
+    # -- leaf by leaf ------------------------------------------------------------------------
+
+    def split(self, given: Factored, alpha: Array) -> Iterator[GivenLeaf]:
+        for i, rows in enumerate(self._rows):
+            n, v = len(rows.y), len(rows.leaf.columns)
+            yield GivenLeaf(rows, given.L[i, :n, :n], given.MZ[i, :n, :v], alpha[i, :n])
+
+
+def _cholesky(M: Array) -> Array:
+    """Lower factors of a stack; those that have none get a little on their diagonal."""
+    try:
+        return np.asarray(np.linalg.cholesky(M), dtype=float)
+    except np.linalg.LinAlgError:
+        return np.stack([cholesky(one)[0] for one in M])

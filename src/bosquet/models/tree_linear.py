@@ -1,0 +1,352 @@
+"""The tree-structured semi-parametric model (Jenatton et al., 2017, section 2).
+
+    y = g_p(x) + z_p' c + noise,    g_p ~ GP(b_p, K_p),    c ~ N(0, Sigma_c)               Eq. (1)
+
+A GP of its own at every leaf p, and random weights c at the inner nodes that tie leaves together.
+
+==================  =========================================================================
+in the paper        here
+==================  =========================================================================
+leaf, path p        a path of the space: the indices of its active nodes
+inner node v        a node that is active on more than one path
+r_v, c_v            `Weight`: per inner node a constant, and one per variable of its own
+x                   variables of nodes on one path only; g_p sees these alone (``leaf="own"``),
+                    since the paper has shared variables enter "in a linear fashion" only; with
+                    ``leaf="path"`` g_p sees all variables of the path
+b_p                 b_p ~ N(0, s_b) and integrated out, that is, K_p + s_b (see below)
+M_p, L_p            covariance of the n_p rows of leaf p with noise, and its Cholesky factor
+Z_p                 (n_p, V_p) rows z'; only the columns of the path. Scaled: Z_p Sigma_c^1/2
+Lambda_c, f_c       for scaled weights: I + sum_p Z_p' M_p^-1 Z_p, and sum_p Z_p' M_p^-1 y_p
+==================  =========================================================================
+
+Everything costs O(V^3 + sum_p n_p^3): the n x n matrix of Eq. (4) is never formed.
+
+The offsets: with one point in every leaf, free b_p explain all data and nothing is shared; with one
+b for all leaves, the leaves below one inner node have the same path EI. So they are shrunk: normal
+around a common value with a variance that is fitted. The common value is 0, since targets are
+standardised and the root, which is on every path, has a weight of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from bosquet.kernels.components import Component
+from bosquet.kernels.stationary import matern52
+from bosquet.linalg import cholesky, inverse_from_cholesky
+from bosquet.models.fitting import maximise
+from bosquet.models.gp import NOISE_FLOOR, solve
+from bosquet.models.leaf_batch import Batch, Factored, GivenLeaf, Rows, batches
+from bosquet.models.tree_leaves import Leaf, TreeLinear, by_path
+
+Array = NDArray[np.float64]
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class TreeGP:
+    """The model on given rows: likelihood, fit and posterior."""
+
+    def __init__(self, model: TreeLinear, X: Array, y: Array, noise: Array | None = None) -> None:
+        noise = np.full(len(y), np.nan) if noise is None else noise
+        self.model = model
+        self.hyper = model.hyper
+        self._batches = batches(
+            model,
+            [
+                Rows(model.leaf(path), X[rows], y[rows], noise[rows])
+                for path, rows in by_path(model.space, X).items()
+            ],
+        )
+
+    # -- fitting -----------------------------------------------------------------------------
+
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """log P(y), Eq. (3), and its gradient by theta."""
+        eta = self.hyper.eta(theta)
+        factored, weights = infer(self.model, self._batches, eta)
+        value = -float(np.log(np.diag(weights.B)).sum())
+        gradient = np.zeros(len(eta))
+        for batch, given in zip(self._batches, factored, strict=True):
+            alpha = given.alpha(weights)
+            value -= float(np.log(np.einsum("gii->gi", given.L)).sum())
+            value -= 0.5 * float(np.sum(batch.y * alpha)) + 0.5 * batch.n_rows * _LOG_2PI
+            MZ_Q = given.MZ @ weights.covariance_of(batch.columns)
+            # d value / d M_p, with the inverse of Eq. (4) by Woodbury.
+            W = alpha[:, :, None] * alpha[:, None, :] - given.inverse + MZ_Q @ _t(given.MZ)
+            batch.pull_back(0.5 * W, given, eta, gradient)
+            by_Z = alpha[:, :, None] * weights.mean[batch.columns][:, None, :] - MZ_Q
+            batch.pull_back_waves(by_Z, eta, gradient)
+        # Scaled weights have unit prior variance: by log Sigma_c, (c^2 - 1 + var c) / 2.
+        by_variance = 0.5 * (weights.mean**2 - 1.0 + np.diag(weights.covariance))[:-1]
+        np.add.at(gradient, self.model.variance_of_column, by_variance)
+        return value, self.hyper.matrix.T @ gradient
+
+    def log_posterior(self, theta: Array) -> tuple[float, Array]:
+        """The log likelihood plus the log prior, and the gradient."""
+        likelihood, gradient = self.log_likelihood(theta)
+        prior, by_theta = self.hyper.log_prior(theta)
+        return likelihood + prior, gradient + by_theta
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        """The best theta by L-BFGS-B from the given starts, and its log posterior."""
+        return maximise(self.log_posterior, self.hyper, starts, max_iterations)
+
+    # -- conditioning ------------------------------------------------------------------------
+
+    def posterior(self, theta: Array) -> TreePosterior:
+        eta = self.hyper.eta(theta)
+        factored, weights = infer(self.model, self._batches, eta)
+        given = [
+            leaf
+            for batch, one in zip(self._batches, factored, strict=True)
+            for leaf in batch.split(one, one.alpha(weights))
+        ]
+        return TreePosterior(self.model, eta, given, weights)
+
+
+@dataclass(frozen=True)
+class WeightPosterior:
+    """c | y ~ N(Lambda_c^-1 f_c, Lambda_c^-1), for weights scaled to unit prior variance.
+
+    One entry more than V: the last is always 0, for padded columns to point to.
+    """
+
+    mean: Array
+    covariance: Array
+    B: Array
+    """Lambda_c = B B', without that entry."""
+
+    def covariance_of(self, columns: NDArray[np.int64]) -> Array:
+        """Of some columns, for one leaf (v,) or several (g, v)."""
+        return np.asarray(self.covariance[columns[..., :, None], columns[..., None, :]])
+
+
+def infer(
+    model: TreeLinear, parts: Sequence[Batch], eta: Array
+) -> tuple[list[Factored], WeightPosterior]:
+    """Section 2.2: the leaves one by one, then the weights."""
+    factored = [batch.factor(eta) for batch in parts]
+    V = model.n_weights
+    Lambda, f = np.zeros((V + 1) ** 2), np.zeros(V + 1)
+    for given, batch in zip(factored, parts, strict=True):
+        ZMZ = _t(given.Z) @ given.MZ
+        ZMy = _t(given.MZ) @ batch.y[:, :, None]
+        Lambda += np.bincount(batch.pairs_of_columns, ZMZ.ravel(), len(Lambda))
+        f += np.bincount(batch.columns.ravel(), ZMy.ravel(), len(f))
+    mean, covariance = np.zeros(V + 1), np.zeros((V + 1, V + 1))
+    B = np.zeros((0, 0))
+    if V:  # on a space with one path there is nothing to share
+        B, _ = cholesky(np.eye(V) + Lambda.reshape(V + 1, V + 1)[:V, :V])
+        lower = np.tril(inverse_from_cholesky(B))
+        mean[:V], covariance[:V, :V] = solve(B, f[:V]), lower + np.tril(lower, -1).T
+    return factored, WeightPosterior(mean, covariance, B)
+
+
+class TreePosterior:
+    """What the model believes about f (without noise) on any path, visited or not."""
+
+    def __init__(
+        self,
+        model: TreeLinear,
+        eta: Array,
+        given: Sequence[GivenLeaf],
+        weights: WeightPosterior,
+    ) -> None:
+        self.model = model
+        self.eta = eta
+        self._weights = weights
+        self._scale = model.scale(eta)
+        self._s_b = float(np.exp(eta[model.offset]))
+        self._given = {one.rows.leaf.path: one for one in given}
+        self._of_path: dict[tuple[int, ...], tuple[Array, Array]] = {}  # asked for again and again
+
+    def with_pending(self, X: Array) -> TreePosterior:
+        """The same mean with less variance: conditioned on believing the mean at new rows.
+
+        Their alpha is exactly zero and c stays where it was, so only the factors change.
+        """
+        rows = {path: one.rows for path, one in self._given.items()}
+        for path, new in by_path(self.model.space, X).items():
+            more = Rows(
+                self.model.leaf(path), X[new], np.zeros(len(new)), np.full(len(new), np.nan)
+            )
+            rows[path] = rows[path].followed_by(more) if path in rows else more
+        parts = batches(self.model, list(rows.values()))
+        factored, less = infer(self.model, parts, self.eta)
+        given = [
+            replace(leaf, alpha=self._padded_alpha(leaf.rows))
+            for batch, one in zip(parts, factored, strict=True)
+            for leaf in batch.split(one, np.zeros_like(batch.y))
+        ]
+        return TreePosterior(self.model, self.eta, given, replace(less, mean=self._weights.mean))
+
+    def _padded_alpha(self, rows: Rows) -> Array:
+        old = self._given.get(rows.leaf.path)
+        alpha = np.zeros(len(rows.y))
+        if old is not None:
+            alpha[: len(old.alpha)] = old.alpha
+        return alpha
+
+    # -- c -----------------------------------------------------------------------------------
+
+    @cached_property
+    def weights_mean(self) -> Array:
+        """Lambda_c^-1 f_c"""
+        return np.asarray(self._scale * self._weights.mean[:-1])
+
+    @cached_property
+    def weights_covariance(self) -> Array:
+        """Lambda_c^-1"""
+        return np.asarray(self._weights.covariance[:-1, :-1] * np.outer(self._scale, self._scale))
+
+    def draw_weights(self, n: int, rng: np.random.Generator) -> Array:
+        """Draws from P(c | y): (n, V)."""
+        V = len(self._scale)
+        if V == 0:
+            return np.zeros((n, 0))
+        white = solve_triangular(
+            self._weights.B, rng.standard_normal((V, n)), lower=True, trans=1, check_finite=False
+        )
+        return np.asarray((self._weights.mean[:-1] + white.T) * self._scale)
+
+    # -- g_p + z_p' c -----------------------------------------------------------------------
+
+    def on_path(self, path: Sequence[int]) -> LeafBelief:
+        """The posterior of g_p + z_p' c at rows of one path."""
+        return LeafBelief(self, self.model.leaf(path))
+
+    def moments(self, leaf: Leaf, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of g_p(x) + z_p' c (section 3.2), at rows of a leaf."""
+        return self._moments(leaf, self._z(leaf, X), self._prior(leaf, X), self._cross(leaf, X))
+
+    def moments_of_path(
+        self, X: Array, path: Sequence[int], *, plug_in: bool = False
+    ) -> tuple[Array, Array]:
+        """Mean and variance of b_p + z_p' c, which Eq. (6) looks at: X counts where it is shared.
+
+        With ``plug_in`` the variance is that of c alone, as in the paper: b_p is taken as known.
+        """
+        leaf = self.model.leaf(path)
+        Z = self._z(leaf, X)
+        prior = np.full(len(X), self._s_b)
+        cross = None
+        if leaf.path in self._given:  # b_p is the part of g_p with covariance s_b everywhere
+            cross = np.full((len(X), len(self._given[leaf.path].alpha)), self._s_b)
+        mean, variance = self._moments(leaf, Z, prior, cross)
+        if plug_in:
+            variance = np.maximum(self._quadratic(leaf, Z), NOISE_FLOOR)
+        return mean, variance
+
+    def leaf_moments(self, X: Array, path: Sequence[int], c: Array) -> tuple[Array, Array]:
+        """m_p(x) and S_p(x, x): g_p given the weights c (section 2.2)."""
+        leaf = self.model.leaf(path)
+        prior = self._prior(leaf, X)
+        k = self._cross(leaf, X)
+        if k is None:
+            return np.zeros(len(X)), prior
+        given = self._given[leaf.path]
+        # alpha is M_p^-1 (y_p - Z_p c) at the mean of c; away from it, by the difference.
+        away = (c / self._scale - self._weights.mean[:-1])[leaf.columns]
+        V = solve_triangular(given.L, k.T, lower=True, check_finite=False)
+        return k @ (given.alpha - given.MZ @ away), prior - np.einsum("ij,ij->j", V, V)
+
+    def moments_with_gradients(self, leaf: Leaf, X: Array) -> tuple[Array, Array, Array, Array]:
+        """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
+        Z, k = self._z(leaf, X), self._cross(leaf, X)
+        mean, variance = self._moments(leaf, Z, self._prior(leaf, X), k)
+        by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
+        c, Q = self._on_columns(leaf)
+        T = Z
+        if k is not None:
+            given = self._given[leaf.path]
+            T = Z - k @ given.MZ
+            if leaf.kernel is not None:
+                gain = solve(given.L, k.T).T + (T @ Q) @ given.MZ.T
+                for dimension, slope in self._slopes(leaf.kernel, X, given.rows.X):
+                    by_mean[:, dimension] += slope @ given.alpha
+                    by_variance[:, dimension] -= 2.0 * np.einsum("ij,ij->i", slope, gain)
+        to_z = 2.0 * (T @ Q)
+        for weight, columns in leaf.parts():
+            by_coordinate = weight.slope(X, self.eta)
+            if by_coordinate is not None:
+                dz = by_coordinate * self._scale[leaf.columns[columns]]
+                by_mean[:, weight.dimension] += dz @ c[columns]
+                by_variance[:, weight.dimension] += np.einsum("ij,ij->i", dz, to_z[:, columns])
+        return mean, variance, by_mean, by_variance
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _moments(self, leaf: Leaf, Z: Array, prior: Array, k: Array | None) -> tuple[Array, Array]:
+        """m~ and S~ of section 3.2 for a function with covariance ``k`` to the rows of its leaf."""
+        mean = Z @ self._on_columns(leaf)[0]
+        if k is None:
+            return mean, prior + self._quadratic(leaf, Z)
+        given = self._given[leaf.path]
+        V = solve_triangular(given.L, k.T, lower=True, check_finite=False)
+        variance = prior - np.einsum("ij,ij->j", V, V)
+        variance += self._quadratic(leaf, Z - k @ given.MZ)  # t_p' Lambda_c^-1 t_p
+        return mean + k @ given.alpha, np.maximum(variance, NOISE_FLOOR)
+
+    def _on_columns(self, leaf: Leaf) -> tuple[Array, Array]:
+        """Mean and covariance of the scaled weights of a path."""
+        if leaf.path not in self._of_path:
+            covariance = self._weights.covariance_of(leaf.columns)
+            self._of_path[leaf.path] = self._weights.mean[leaf.columns], covariance
+        return self._of_path[leaf.path]
+
+    def _quadratic(self, leaf: Leaf, T: Array) -> Array:
+        return np.asarray(np.einsum("ij,ij->i", T @ self._on_columns(leaf)[1], T))
+
+    def _z(self, leaf: Leaf, X: Array) -> Array:
+        return leaf.features(X, self.eta) * self._scale[leaf.columns]
+
+    def _prior(self, leaf: Leaf, X: Array) -> Array:
+        prior = np.full(len(X), self._s_b)
+        return prior if leaf.kernel is None else prior + leaf.kernel.diagonal(X, self.eta)
+
+    def _cross(self, leaf: Leaf, X: Array) -> Array | None:
+        """Covariance of g_p at X with the rows of its leaf; None for a leaf without rows."""
+        given = self._given.get(leaf.path)
+        if given is None:
+            return None
+        cross = np.full((len(X), len(given.alpha)), self._s_b)
+        if leaf.kernel is not None:
+            cross += leaf.kernel.cross(X, given.rows.X, self.eta)
+        return cross
+
+    def _slopes(self, kernel: Component, A: Array, B: Array) -> Iterator[tuple[int, Array]]:
+        """Derivatives of K_p(A, B) by the ordered coordinates of A, by dimension."""
+        weights = kernel.weights(self.eta)
+        r2 = np.zeros((len(A), len(B)))
+        for f, w in zip(kernel.features, weights, strict=True):
+            r2 += w * f.distances(A, B)
+        by_r2 = 2.0 * np.exp(self.eta[kernel.variance]) * matern52(r2)[1]
+        for f, w in zip(kernel.features, weights, strict=True):
+            if f.kind == "difference":
+                yield f.dimension, w * by_r2 * (A[:, f.dimension][:, None] - B[:, f.dimension])
+
+
+@dataclass(frozen=True)
+class LeafBelief:
+    """The posterior at rows of one leaf."""
+
+    posterior: TreePosterior
+    leaf: Leaf
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        return self.posterior.moments(self.leaf, X)
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        return self.posterior.moments_with_gradients(self.leaf, X)
+
+
+def _t(stack: Array) -> Array:
+    """A stack of matrices, each transposed."""
+    return np.swapaxes(stack, -1, -2)
