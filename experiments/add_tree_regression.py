@@ -22,7 +22,7 @@ import bosquet as bq
 from bosquet.kernels.components import Component, Hyperparameters, Kind
 from bosquet.kernels.features import features_of
 from bosquet.models import add_tree as model
-from bosquet.models.surrogate import Surrogate
+from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
 from bosquet.space import Space
 from bosquet.strategies.gp_strategy import Fitted
@@ -73,9 +73,9 @@ def test_error(name: str, configs: list[dict[str, object]], n: int) -> float:
     fits = []
     for kind in kinds:
         surrogate = Surrogate(space, *make(kind))
-        gp = surrogate.gp(X[:n], targets.z)
+        gp = SurrogateGP(surrogate, X[:n], targets.z)
         theta, evidence = gp.fit(starts(gp.hyper, n))
-        fits.append((evidence, Fitted(surrogate, gp.posterior(theta), targets.z, 0.0, {}, X[:0])))
+        fits.append((evidence, Fitted(space, gp.posterior(theta), targets.z, 0.0, {}, X[:0])))
     z = max(fits, key=lambda fit: fit[0])[1].means(X[-50:])
     return float(np.log10(np.mean((z * y[:n].std() + y[:n].mean() - y[-50:]) ** 2)))
 

@@ -5,6 +5,7 @@ from scipy.optimize import approx_fprime
 import bosquet as bq
 from bosquet.kernels.components import Component
 from bosquet.models import baselines
+from bosquet.models.surrogate import SurrogateGP
 from bosquet.testing.conformance import and_or_space, plain_tree_space, tree_space
 
 MODELS = {
@@ -23,8 +24,7 @@ def fitted(surrogate, n=25, seed=0):
     z = rng.normal(size=n)
     theta = surrogate.hyper.mean + 0.1 * rng.normal(size=len(surrogate.hyper.mean))
     theta[-1] = np.log(1e-2)
-    gp = surrogate.gp(X, z)
-    return X, z, theta, gp.posterior(theta)
+    return X, z, theta, SurrogateGP(surrogate, X, z).posterior(theta)
 
 
 def kernel(surrogate, theta, A, B):
@@ -46,7 +46,7 @@ def test_beliefs_equal_the_dense_ones(name, make_space):
     K = kernel(surrogate, theta, X, X) + (1e-2 + 1e-10) * np.eye(len(X))
     for config in surrogate.space.sample(5, 6):
         q = surrogate.space.to_unit(config)[None]
-        mean, variance = surrogate.belief_on(posterior, surrogate.space.path(config)).moments(q)
+        mean, variance = posterior.on_path(surrogate.space.path(config)).moments(q)
         cross = kernel(surrogate, theta, q, X)
         assert mean[0] == pytest.approx((cross @ np.linalg.solve(K, z))[0], abs=1e-8)
         prior = kernel(surrogate, theta, q, q)[0, 0]
@@ -61,7 +61,7 @@ def test_gradients_by_the_coordinates(name):
     _, _, _, posterior = fitted(surrogate)
     for config in space.sample(7, 5):
         x, path = space.to_unit(config), space.path(config)
-        belief = surrogate.belief_on(posterior, path)
+        belief = posterior.on_path(path)
         _, _, by_mean, by_variance = belief.moments_with_gradients(x[None])
         continuous = [space.dimensions[i].name in config for i in range(len(space))]
         for i, d in enumerate(space.dimensions):

@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 import bosquet as bq
 from bosquet.kernels.weights import frequencies
 from bosquet.models.gp import NOISE_FLOOR
-from bosquet.models.tree_leaves import TreeLinear, by_path, paths_through
+from bosquet.models.tree_leaves import TreeLinear, paths_through
 from bosquet.models.tree_linear import TreeGP
 from tests.space.strategies import relaxed, spaces
 
@@ -57,7 +57,7 @@ class Case:
         n = len(self.X)
         self.y = rng.standard_normal(n)
         self.noise = np.where(rng.random(n) < 0.3, 0.05, np.nan)
-        self.model = TreeLinear(space, list(by_path(space, self.X)), **options)
+        self.model = TreeLinear(space, list(space.tree.rows_by_path(self.X)), **options)
         self.theta = self.model.hyper.mean + 0.3 * rng.standard_normal(len(self.model.names))
         self.theta[-1] = np.log(0.01)
         self.gp = TreeGP(self.model, self.X, self.y, self.noise)
@@ -128,7 +128,7 @@ class Case:
     def queries(self, m=4):
         """Rows on one path, for several paths; some paths have no data."""
         X = self.space.to_unit(self.space.sample(self.rng, 40, by="path"))
-        for path, rows in list(by_path(self.space, X).items())[:5]:
+        for path, rows in list(self.space.tree.rows_by_path(X).items())[:5]:
             yield path, X[rows[:m]]
 
 
@@ -187,7 +187,7 @@ def test_leaves_of_unequal_size_are_computed_together(name, options):
     """7, 8, 3 and 4 rows: two batches, both of them padded."""
     space = SPACES[name]
     X = space.to_unit(space.sample(0, 200, by="path"))
-    groups = list(by_path(space, X).values())[:4]
+    groups = list(space.tree.rows_by_path(X).values())[:4]
     rows = np.concatenate([group[:n] for group, n in zip(groups, (7, 8, 3, 4), strict=True)])
     case = Case(space, seed=0, X=X[rows], **options)
     assert len(case.gp._batches) == 2
@@ -387,7 +387,7 @@ def test_leaves_share_through_their_inner_nodes_only():
         {"x1": 1, "r9": 0.5, "x3": 0, "x6": 0.0},
     ]
     X = space.to_unit(rows)
-    model = TreeLinear(space, list(by_path(space, X)))
+    model = TreeLinear(space, list(space.tree.rows_by_path(X)))
     theta = model.theta({"constant 0": -20.0})  # the root, which is on every path, off
     posterior = TreeGP(model, X, np.array([-1.0, 1.0])).posterior(theta)
     sibling, far = (
@@ -410,7 +410,7 @@ def test_a_fit_raises_the_log_posterior_and_finds_the_noise():
     f = np.array([3 * c["x1"] + 2 * c.get("r8", c.get("r9")) for c in configs])
     y = f + 0.3 * rng.standard_normal(60)
     y = (y - y.mean()) / (scale := y.std())
-    model = TreeLinear(space, list(by_path(space, X)))
+    model = TreeLinear(space, list(space.tree.rows_by_path(X)))
     gp = TreeGP(model, X, y)
     theta, value = gp.fit([model.hyper.mean])
     assert value > gp.log_posterior(model.hyper.mean)[0] + 5

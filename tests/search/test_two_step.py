@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.acquisition.base import LogEI
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.tree_leaves import TreeLinear, by_path
+from bosquet.models.tree_leaves import TreeLinear
 from bosquet.models.tree_linear import TreeGP
 from bosquet.search import two_step as module
 from bosquet.search.two_step import Promise, TwoStep, promising_paths
@@ -27,14 +28,14 @@ def shared_space(n=2, **options):
 def posterior_on(space, seed=0, n=12, **options):
     rng = np.random.default_rng(seed)
     X = space.to_unit(space.sample(rng, n, by="path"))
-    model = TreeLinear(space, list(by_path(space, X)), **options)
+    model = TreeLinear(space, list(space.tree.rows_by_path(X)), **options)
     theta = model.hyper.mean + 0.3 * rng.standard_normal(len(model.names))
     return TreeGP(model, X, rng.standard_normal(n)).posterior(theta), rng
 
 
 def rows_on(space, path, n, rng):
     X = space.to_unit(space.sample(rng, 60 * n, by="path"))
-    return X[by_path(space, X)[path][:n]]
+    return X[space.tree.rows_by_path(X)[path][:n]]
 
 
 # -- Eqs. (5) and (6) ------------------------------------------------------------------------
@@ -43,7 +44,7 @@ def rows_on(space, path, n, rng):
 @pytest.mark.parametrize("best", [-0.8, -0.5, 0.5])
 def test_ei_and_path_ei_against_draws_of_the_model(best):
     posterior, rng = posterior_on(TREE, seed=1)
-    steps = TwoStep(TREE, posterior, best, plug_in=True)
+    steps = TwoStep(TREE, posterior, LogEI(best), plug_in=True)
     path = next(iter(TREE.tree.paths()))
     x = rows_on(TREE, path, 1, rng)
     draws = posterior.draw_weights(100_000, rng)
@@ -70,7 +71,7 @@ def test_the_uncertainty_of_an_offset_counts_unless_it_is_plugged_in():
     x = rows_on(TREE, path, 1, rng)
     low = -2.0  # where improvement needs luck, variance is what it comes from
     plugged, whole = (
-        TwoStep(TREE, posterior, low, plug_in=plug_in).path_ei(x, path)[0]
+        TwoStep(TREE, posterior, LogEI(low), plug_in=plug_in).path_ei(x, path)[0]
         for plug_in in (True, False)
     )
     assert plugged != pytest.approx(whole, abs=1e-3)
@@ -83,7 +84,7 @@ def test_the_uncertainty_of_an_offset_counts_unless_it_is_plugged_in():
 def test_linear_path_ei_is_highest_at_a_corner(seed):
     space = shared_space()
     posterior, rng = posterior_on(space, seed)
-    steps = TwoStep(space, posterior, best=-0.5)
+    steps = TwoStep(space, posterior, LogEI(best=-0.5))
     paths = list(space.tree.paths())
     for promise in steps.rank(paths, [0, 0], rng):
         inside = rows_on(space, promise.path, 400, rng)
@@ -104,10 +105,10 @@ def test_fourier_path_ei_may_be_highest_inside():
     X = TREE.to_unit(TREE.sample(0, 40, by="path"))
     configs = TREE.from_unit(X)
     y = np.array([(c.get("r8", c.get("r9")) - 0.5) ** 2 for c in configs])
-    model = TreeLinear(TREE, list(by_path(TREE, X)), features="fourier")
+    model = TreeLinear(TREE, list(TREE.tree.rows_by_path(X)), features="fourier")
     gp = TreeGP(model, X, (y - y.mean()) / y.std())
     posterior = gp.posterior(gp.fit([model.hyper.mean])[0])
-    steps = TwoStep(TREE, posterior, best=float(((y - y.mean()) / y.std()).min()))
+    steps = TwoStep(TREE, posterior, LogEI(float(((y - y.mean()) / y.std()).min())))
     best = steps.rank(list(TREE.tree.paths()), [0] * 4, np.random.default_rng(0))[0]
     config = TREE.from_unit(best.x)
     assert 0.3 < config.get("r8", config.get("r9")) < 0.7
@@ -117,7 +118,7 @@ def test_fourier_path_ei_may_be_highest_inside():
 def test_where_corners_are_many_the_ascent_finds_the_best(monkeypatch, seed):
     space = shared_space(6)
     posterior, rng = posterior_on(space, seed, n=20)
-    steps = TwoStep(space, posterior, best=-0.5)
+    steps = TwoStep(space, posterior, LogEI(best=-0.5))
     paths = list(space.tree.paths())
     every = steps.rank(paths, [0, 0], rng)
     monkeypatch.setattr(module, "_ENUMERATED", 1)
@@ -130,9 +131,9 @@ def test_where_corners_are_many_the_ascent_finds_the_best(monkeypatch, seed):
 def test_ties_go_to_the_path_visited_less_and_then_to_chance():
     """Leaves without data below the same inner node look the same."""
     X = TREE.to_unit([{"x1": 1, "r9": 0.5, "x3": 0, "x6": 0.0}])
-    model = TreeLinear(TREE, list(by_path(TREE, X)))
+    model = TreeLinear(TREE, list(TREE.tree.rows_by_path(X)))
     posterior = TreeGP(model, X, np.array([1.0])).posterior(model.hyper.mean)
-    steps = TwoStep(TREE, posterior, best=-1.0)
+    steps = TwoStep(TREE, posterior, LogEI(best=-1.0))
     paths = list(TREE.tree.paths())
 
     def first(visits, seed):
@@ -148,7 +149,7 @@ def test_rounding_does_not_break_ties(monkeypatch):
     paths = list(TREE.tree.paths())
     noise = {path: 1e-13 * i for i, path in enumerate(paths)}
     monkeypatch.setattr(TwoStep, "path_ei", lambda self, X, path: np.zeros(len(X)) + noise[path])
-    steps = TwoStep(TREE, posterior, best=0.0)
+    steps = TwoStep(TREE, posterior, LogEI(best=0.0))
     firsts = [steps.rank(paths, [0] * 4, np.random.default_rng(s))[0].path for s in range(30)]
     assert set(firsts) == set(paths)
 
@@ -156,11 +157,13 @@ def test_rounding_does_not_break_ties(monkeypatch):
 def test_promises_satisfy_the_constraints():
     upper = shared_space(constraints=[lambda c: c["s0"] < 0.5])
     posterior, rng = posterior_on(upper)
-    for promise in TwoStep(upper, posterior, 0.0).rank(list(upper.tree.paths()), [0, 0], rng):
+    for promise in TwoStep(upper, posterior, LogEI(0.0)).rank(
+        list(upper.tree.paths()), [0, 0], rng
+    ):
         assert upper.from_unit(promise.x)["s0"] == 0.0  # the other end is forbidden
     inside = shared_space(constraints=[lambda c: 0.2 < c["s0"] < 0.8])
     posterior, rng = posterior_on(inside)
-    promises = TwoStep(inside, posterior, 0.0).rank(list(inside.tree.paths()), [0, 0], rng)
+    promises = TwoStep(inside, posterior, LogEI(0.0)).rank(list(inside.tree.paths()), [0, 0], rng)
     assert len(promises) == 2
     for promise in promises:
         assert inside.violation(inside.from_unit(promise.x)) is None
@@ -169,10 +172,10 @@ def test_promises_satisfy_the_constraints():
 def test_failures_lower_a_path():
     posterior, rng = posterior_on(TREE)
     paths = list(TREE.tree.paths())
-    plain = TwoStep(TREE, posterior, 0.0).rank(paths, [0] * 4, rng)
+    plain = TwoStep(TREE, posterior, LogEI(0.0)).rank(paths, [0] * 4, rng)
     bad = rows_on(TREE, plain[0].path, 30, rng)
     failed = Feasibility(TREE, bad, np.ones(len(bad), dtype=bool))
-    wary = TwoStep(TREE, posterior, 0.0, failed).rank(paths, [0] * 4, rng)
+    wary = TwoStep(TREE, posterior, LogEI(0.0), failed).rank(paths, [0] * 4, rng)
     before, after = (
         next(p.value for p in ranked if p.path == plain[0].path) for ranked in (plain, wary)
     )
@@ -181,9 +184,9 @@ def test_failures_lower_a_path():
 
 def test_candidates_are_ranked_by_their_best_row():
     posterior, rng = posterior_on(TREE)
-    steps = TwoStep(TREE, posterior, 0.0)
+    steps = TwoStep(TREE, posterior, LogEI(0.0))
     X = TREE.to_unit(TREE.sample(rng, 30))
-    rows = {path: X[which] for path, which in by_path(TREE, X).items()}
+    rows = {path: X[which] for path, which in TREE.tree.rows_by_path(X).items()}
     ranked = steps.rank_rows(rows)
     assert [p.value for p in ranked] == sorted((p.value for p in ranked), reverse=True)
     for promise in ranked:
@@ -196,7 +199,7 @@ def test_paths_that_draws_of_the_weights_like():
     configs = space.sample(0, 80)
     y = np.array([sum((c[f"c{i}"] + i) % 2 for i in range(5)) for c in configs], dtype=float)
     X = space.to_unit(configs)
-    model = TreeLinear(space, list(by_path(space, X)))
+    model = TreeLinear(space, list(space.tree.rows_by_path(X)))
     gp = TreeGP(model, X, (y - y.mean()) / y.std())
     posterior = gp.posterior(gp.fit([model.hyper.mean])[0])
     found = promising_paths(posterior, 16, np.random.default_rng(0))
@@ -210,7 +213,7 @@ def test_paths_that_draws_of_the_weights_like():
 @pytest.mark.parametrize("refine", [True, False])
 def test_step_two_keeps_the_shared_values_only_when_told_to(refine):
     posterior, rng = posterior_on(TREE, seed=5, n=20)
-    steps = TwoStep(TREE, posterior, best=-0.3, refine_shared=refine)
+    steps = TwoStep(TREE, posterior, LogEI(best=-0.3), refine_shared=refine)
     path = next(iter(TREE.tree.paths()))
     r8 = next(d.index for d in TREE.dimensions if d.name == "r8")
     x = rows_on(TREE, path, 1, rng)[0]

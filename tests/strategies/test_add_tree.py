@@ -168,9 +168,9 @@ def test_fits_start_where_the_last_one_ended(monkeypatch):
     starts = []
     fit = AdditiveGP.fit
 
-    def record(self, given, **options):
+    def record(self, given, *options):
         starts.append(given)
-        return fit(self, given, **options)
+        return fit(self, given, *options)
 
     monkeypatch.setattr(AdditiveGP, "fit", record)
     opt.ask()

@@ -131,7 +131,7 @@ def test_info_says_why():
     info = run(bq.benchmarks.small_balanced(shared=True), "tree-ei", 9).ask().info
     assert info["why"].startswith("highest log EI")
     assert info["fitted_at"] == 9
-    assert {"path", "acquisition", "path_ei", "theta", "lambda"} <= info.keys()
+    assert {"path", "acquisition", "path_ei", "theta", "setting"} <= info.keys()
     assert list(info["path_ei"].values()) == sorted(info["path_ei"].values(), reverse=True)
     assert {"variance", "length", "constant", "slope", "offset", "noise"} <= info["theta"].keys()
     json.dumps(info, allow_nan=False)
@@ -169,7 +169,7 @@ def test_skewed_targets_are_transformed_but_not_in_the_paper():
         opt = bq.Optimizer(space, name, seed=0)
         for config in space.sample(0, 25):
             opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-        lambdas[name] = opt.ask().info["lambda"]
+        lambdas[name] = opt.ask().info["setting"]["lam"]
     assert lambdas["tree-ei"] < 1.0 == lambdas["tree-ei.paper"]
 
 

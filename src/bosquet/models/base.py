@@ -1,11 +1,14 @@
-"""What a search asks of a model."""
+"""What strategies and searches ask of a model."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bosquet.kernels.components import Hyperparameters
 
 Array = NDArray[np.float64]
 
@@ -18,3 +21,34 @@ class Belief(Protocol):
 
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
+
+
+class PathPosterior(Protocol):
+    """What a model believes about f on every path of a space."""
+
+    @property
+    def eta(self) -> Array:
+        """The log-parameters; the last one is that of the noise."""
+
+    def on_path(self, path: Sequence[int], /) -> Belief: ...
+
+    def with_pending(self, X: Array, /) -> Self:
+        """The same mean with less variance: conditioned on believing the mean at new rows."""
+
+
+class PathModel(Protocol):
+    """A model of targets at rows of a space, with hyper-parameters to be fitted."""
+
+    @property
+    def hyper(self) -> Hyperparameters: ...
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        """The best theta from the given starts, and its log posterior."""
+
+    def posterior(self, theta: Array) -> PathPosterior: ...
+
+    def remember(self, theta: Array) -> Any:
+        """theta as JSON."""
+
+    def recall(self, remembered: Any) -> Array | None:
+        """theta from what a model of fewer trials remembered; None where it does not fit."""

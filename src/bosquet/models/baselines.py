@@ -39,12 +39,11 @@ class PathSurrogate(Surrogate):
     """Components may live on nodes, and on whole paths: path i is group ``len(nodes) + i``."""
 
     def groups(self, X: Array) -> NDArray[np.bool_]:
-        active = self.space.tree.node_activity(X)
-        patterns, which = np.unique(active, axis=0, return_inverse=True)
+        on_path = np.zeros((len(X), self.space.n_paths), dtype=bool)
         index = {path: i for i, path in enumerate(self.space.tree.paths())}
-        of_pattern = [index[tuple(np.flatnonzero(pattern).tolist())] for pattern in patterns]
-        of_row = np.array(of_pattern, dtype=np.int64)[np.ravel(which)]
-        return np.hstack([active, of_row[:, None] == np.arange(len(index))])
+        for path, rows in self.space.tree.rows_by_path(X).items():
+            on_path[rows, index[path]] = True
+        return np.hstack([self.space.tree.node_activity(X), on_path])
 
     def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:
         index = list(self.space.tree.paths()).index(tuple(path))

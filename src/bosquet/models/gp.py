@@ -18,17 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.optimize import minimize
 
 from bosquet.kernels.components import Component, Hyperparameters
 from bosquet.kernels.sums import Cross, Gram, Index, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
+from bosquet.models.fitting import maximise
 
 Array = NDArray[np.float64]
 
 NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
 _LOG_2PI = float(np.log(2.0 * np.pi))
-_FAILED = 1e25  # what the optimizer sees where K has no factor
 
 
 class Block:
@@ -124,30 +123,7 @@ class AdditiveGP:
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta by L-BFGS-B from the given starts, and its log posterior."""
-
-        def negative(theta: Array) -> tuple[float, Array]:
-            try:
-                value, gradient = self.log_posterior(theta)
-            except np.linalg.LinAlgError:
-                return _FAILED, np.zeros(len(theta))
-            if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-                return _FAILED, np.zeros(len(theta))
-            return -value, -gradient
-
-        best, lowest = self.hyper.clip(np.asarray(starts[0])), np.inf
-        bounds = list(zip(self.hyper.lower, self.hyper.upper, strict=True))
-        for start in starts:
-            found = minimize(
-                negative,
-                self.hyper.clip(np.asarray(start)),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-4, "maxcor": 20},
-            )
-            if found.fun < lowest:
-                best, lowest = np.asarray(found.x), float(found.fun)
-        return best, -lowest
+        return maximise(self.log_posterior, self.hyper, starts, max_iterations)
 
     # -- conditioning ------------------------------------------------------------------------
 

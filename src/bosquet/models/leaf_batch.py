@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.kernels.stationary import matern52
+from bosquet.kernels.stationary import SHAPES
 from bosquet.kernels.weights import Weight
 from bosquet.linalg import cholesky
 from bosquet.models.gp import NOISE_FLOOR
@@ -150,7 +150,7 @@ class Batch:
     def factor(self, eta: Array) -> Factored:
         g, n = self.y.shape
         r2 = (self._weights(eta)[:, None, :] @ self._distances).reshape(g, n, n)
-        unit, slope = matern52(r2)
+        unit, slope = SHAPES[self._model.kind](r2)
         M = self._v(eta)[:, None, None] * unit + np.exp(eta[self._model.offset])
         M *= self._pairs
         noise = np.where(self._learned, np.exp(eta[-1]), self._noise) + NOISE_FLOOR

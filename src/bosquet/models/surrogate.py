@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,53 @@ class Surrogate:
         """The rows as the components read them."""
         return X
 
-    def gp(self, X: Array, z: Array, noise: Array | None = None) -> AdditiveGP:
-        """The model of targets at rows of the space."""
-        return AdditiveGP(self.components, self.hyper, self.embed(X), self.groups(X), z, noise)
-
     def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:
         """The posterior at rows of the space that lie on one path."""
         return posterior.on_path(path)
+
+
+class SurrogateGP:
+    """A surrogate on given rows of its space."""
+
+    def __init__(
+        self, surrogate: Surrogate, X: Array, z: Array, noise: Array | None = None
+    ) -> None:
+        self._surrogate = surrogate
+        rows, groups = surrogate.embed(X), surrogate.groups(X)
+        self._gp = AdditiveGP(surrogate.components, surrogate.hyper, rows, groups, z, noise)
+
+    @property
+    def hyper(self) -> Hyperparameters:
+        return self._surrogate.hyper
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        return self._gp.fit(starts, max_iterations)
+
+    def posterior(self, theta: Array) -> SurrogatePosterior:
+        return SurrogatePosterior(self._surrogate, self._gp.posterior(theta))
+
+    def remember(self, theta: Array) -> list[float]:
+        return [float(value) for value in theta]
+
+    def recall(self, remembered: Any) -> Array | None:
+        fits = isinstance(remembered, list) and len(remembered) == len(self.hyper.mean)
+        return np.array(remembered) if fits else None
+
+
+class SurrogatePosterior:
+    """The posterior of an additive GP, asked at rows of the space."""
+
+    def __init__(self, surrogate: Surrogate, additive: Posterior) -> None:
+        self._surrogate = surrogate
+        self.additive = additive
+
+    @property
+    def eta(self) -> Array:
+        return self.additive.eta
+
+    def on_path(self, path: Sequence[int]) -> Belief:
+        return self._surrogate.belief_on(self.additive, path)
+
+    def with_pending(self, X: Array) -> SurrogatePosterior:
+        rows, groups = self._surrogate.embed(X), self._surrogate.groups(X)
+        return SurrogatePosterior(self._surrogate, self.additive.with_pending(rows, groups))

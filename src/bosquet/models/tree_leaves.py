@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bosquet.kernels.components import Component, Hyperparameters
 from bosquet.kernels.features import Feature
 from bosquet.kernels.weights import SHORTEST_WAVE, Features, Weight, kind_of
-from bosquet.models.add_tree import LENGTH, NOISE, OWN, Prior, own_features
+from bosquet.models.add_tree import NOISE, Prior, own_features
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -25,6 +25,8 @@ Path = tuple[int, ...]
 LeafSees = Literal["own", "path"]
 
 # Priors of the default model: one common value per kind, and small deviations from it.
+VARIANCE = Prior(np.log(0.5), 1.0)
+LENGTH = Prior(np.log(0.5), 0.5)
 OFFSET = Prior(np.log(0.1), 1.0)
 WEIGHT = Prior(np.log(0.3), 1.0)
 WEIGHT_SD = 0.3
@@ -91,8 +93,10 @@ class TreeLinear:
         features: Features = "linear",
         leaf: LeafSees = "own",
         hierarchical: bool = True,
+        kind: Literal["matern52", "se"] = "matern52",
     ) -> None:
         self.space = space
+        self.kind = kind
         through = paths_through(space)
         self.shared = tuple(n.index for n in space.nodes if through[n.index] > 1)
         """The inner nodes."""
@@ -129,7 +133,7 @@ class TreeLinear:
             lengths = tuple(self._lengths[feature] for feature in features)
             kernel = None
             if features:
-                kernel = Component("leaf", path[-1], "matern52", features, variance, lengths)
+                kernel = Component("leaf", path[-1], self.kind, features, variance, lengths)
             mine = [i for i, weight in enumerate(self.weights) if weight.node in path]
             columns = [np.arange(self.starts[i], self.starts[i + 1]) for i in mine]
             self._leaves[path] = Leaf(
@@ -151,15 +155,6 @@ class TreeLinear:
 
     def named(self, theta: Array) -> dict[str, float]:
         return dict(zip(self.names, theta.tolist(), strict=True))
-
-
-def by_path(space: Space, X: Array) -> dict[Path, NDArray[np.int64]]:
-    """The rows of every path that has any."""
-    patterns, which = np.unique(space.tree.node_activity(X), axis=0, return_inverse=True)
-    return {
-        tuple(np.flatnonzero(pattern).tolist()): np.flatnonzero(np.ravel(which) == i)
-        for i, pattern in enumerate(patterns)
-    }
 
 
 def _weights(
@@ -192,11 +187,11 @@ class _Slots:
 
     def common_variance(self) -> int:
         """That of leaves not yet visited. Without ties nothing is known of it: 1."""
-        return self._eta([("variance", OWN)] if self._hierarchical else [])
+        return self._eta([("variance", VARIANCE)] if self._hierarchical else [])
 
     def variance(self, path: Path) -> int:
         name = "leaf " + ".".join(map(str, path))
-        return self._tied("variance", OWN, name, LEAF_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
+        return self._tied("variance", VARIANCE, name, LEAF_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
 
     def length(self, feature: Feature, stretch: float) -> int:
         """``stretch``: a function of many variables is expected to be smoother in each."""

@@ -32,18 +32,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from bosquet.kernels.components import Component
-from bosquet.kernels.stationary import matern52
+from bosquet.kernels.stationary import SHAPES
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise
 from bosquet.models.gp import NOISE_FLOOR, solve
 from bosquet.models.leaf_batch import Batch, Factored, GivenLeaf, Rows, batches
-from bosquet.models.tree_leaves import Leaf, TreeLinear, by_path
+from bosquet.models.tree_leaves import Leaf, TreeLinear
 
 Array = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ class TreeGP:
             model,
             [
                 Rows(model.leaf(path), X[rows], y[rows], noise[rows])
-                for path, rows in by_path(model.space, X).items()
+                for path, rows in model.space.tree.rows_by_path(X).items()
             ],
         )
 
@@ -97,6 +98,13 @@ class TreeGP:
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta by L-BFGS-B from the given starts, and its log posterior."""
         return maximise(self.log_posterior, self.hyper, starts, max_iterations)
+
+    def remember(self, theta: Array) -> dict[str, float]:
+        """By name: leaves that have not been visited yet have none."""
+        return self.model.named(theta)
+
+    def recall(self, remembered: Any) -> Array | None:
+        return self.model.theta(remembered) if isinstance(remembered, dict) else None
 
     # -- conditioning ------------------------------------------------------------------------
 
@@ -173,7 +181,7 @@ class TreePosterior:
         Their alpha is exactly zero and c stays where it was, so only the factors change.
         """
         rows = {path: one.rows for path, one in self._given.items()}
-        for path, new in by_path(self.model.space, X).items():
+        for path, new in self.model.space.tree.rows_by_path(X).items():
             more = Rows(
                 self.model.leaf(path), X[new], np.zeros(len(new)), np.full(len(new), np.nan)
             )
@@ -327,7 +335,7 @@ class TreePosterior:
         r2 = np.zeros((len(A), len(B)))
         for f, w in zip(kernel.features, weights, strict=True):
             r2 += w * f.distances(A, B)
-        by_r2 = 2.0 * np.exp(self.eta[kernel.variance]) * matern52(r2)[1]
+        by_r2 = 2.0 * np.exp(self.eta[kernel.variance]) * SHAPES[kernel.kind](r2)[1]
         for f, w in zip(kernel.features, weights, strict=True):
             if f.kind == "difference":
                 yield f.dimension, w * by_r2 * (A[:, f.dimension][:, None] - B[:, f.dimension])

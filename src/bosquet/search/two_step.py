@@ -62,7 +62,7 @@ class TwoStep:
         self,
         space: Space,
         posterior: TreePosterior,
-        best: float,
+        acquisition: LogEI,
         feasibility: Feasibility | None = None,
         *,
         plug_in: bool = False,
@@ -70,7 +70,7 @@ class TwoStep:
     ) -> None:
         self._space = space
         self._posterior = posterior
-        self._acquisition = LogEI(best)
+        self._acquisition = acquisition
         self._feasibility = feasibility
         self._plug_in = plug_in
         self._refine_shared = refine_shared

@@ -158,6 +158,14 @@ class Tree:
             active[:, node.index] = active[:, node.parent] & fits
         return active
 
+    def rows_by_path(self, units: Array) -> dict[tuple[int, ...], NDArray[np.int64]]:
+        """The rows of every path that has any."""
+        patterns, which = np.unique(self.node_activity(units), axis=0, return_inverse=True)
+        return {
+            tuple(np.flatnonzero(pattern).tolist()): np.flatnonzero(np.ravel(which) == i)
+            for i, pattern in enumerate(patterns)
+        }
+
     def is_active(self, node: int, options: Mapping[int, int]) -> bool:
         """Whether a node is active, given the option positions of the *active* choices.
 

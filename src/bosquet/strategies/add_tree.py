@@ -23,7 +23,7 @@ path's own posterior does not have that problem.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +31,19 @@ from numpy.typing import NDArray
 from bosquet.acquisition.base import LowerBound
 from bosquet.data import Key, key_of
 from bosquet.models.add_tree import add_tree, paper_add_tree
-from bosquet.models.gp import Posterior
-from bosquet.models.surrogate import Surrogate
+from bosquet.models.base import PathPosterior
+from bosquet.models.surrogate import Surrogate, SurrogatePosterior
 from bosquet.search.node_sum import maximise_node_sum, promising_paths
 from bosquet.search.tree_path import Path
-from bosquet.space import Config, Space
-from bosquet.strategies.base import Task
+from bosquet.space import Space
+from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
     MOST_PATHS,
     AcquisitionName,
     Fitted,
-    GPStrategy,
     KernelName,
     Setting,
+    SurrogateStrategy,
     bound,
 )
 
@@ -52,7 +52,7 @@ Array = NDArray[np.float64]
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
 
 
-class AddTree(GPStrategy):
+class AddTree(SurrogateStrategy):
     """An additive GP over the nodes of a space; expected improvement path by path.
 
     ``acquisition`` may also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs
@@ -122,12 +122,13 @@ class AddTree(GPStrategy):
         return Surrogate(space, components, hyper)
 
     def paths_to_search(
-        self, space: Space, posterior: Posterior, good: Array, rng: np.random.Generator
+        self, space: Space, posterior: PathPosterior, good: Array, rng: np.random.Generator
     ) -> list[Path]:
         """Where paths are many: those of the good rows, the most promising ones, random ones."""
         paths = super().paths_to_search(space, posterior, good, rng)
         if space.n_paths > MOST_PATHS:
-            best = promising_paths(space, posterior, _OPTIMISM, MOST_PATHS // 2, rng)
+            additive = cast(SurrogatePosterior, posterior).additive
+            best = promising_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, rng)
             known = len(good)
             paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
         return paths
@@ -140,11 +141,12 @@ class AddTree(GPStrategy):
         good: Array,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> tuple[Config, dict[str, float]] | None:
+    ) -> Proposal | None:
         if self.acquisition == "node-ucb" and task.candidates is None:
             t = len(task.history) + 1
-            x, value = maximise_node_sum(task.space, fitted.posterior, lambda d: bound(d, t), rng)
+            additive = cast(SurrogatePosterior, fitted.posterior).additive
+            x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), rng)
             config = task.space.from_unit(x)
             if key_of(config) not in taken and task.space.violation(config) is None:
-                return config, {task.space.path_label(config): value}
+                return self.proposal(task.space, config, {task.space.path_label(config): value})
         return super()._next(task, fitted, best, good, taken, rng)

@@ -8,12 +8,12 @@ from typing import ClassVar
 from bosquet.models import baselines
 from bosquet.models.surrogate import Surrogate
 from bosquet.space import Space
-from bosquet.strategies.gp_strategy import GPStrategy, Setting
+from bosquet.strategies.gp_strategy import Setting, SurrogateStrategy
 
 _BENDS = (0.25, 0.5, 1.0)
 
 
-class Independent(GPStrategy):
+class Independent(SurrogateStrategy):
     """A GP per path: what is learned on one says nothing about another."""
 
     name: ClassVar[str] = "independent"
@@ -22,7 +22,7 @@ class Independent(GPStrategy):
         return baselines.independent(space, setting.kernel)
 
 
-class Marginal(GPStrategy):
+class Marginal(SurrogateStrategy):
     """The kernel of Eq. 4 of the 2017 paper, for spaces whose paths share no variables."""
 
     name: ClassVar[str] = "marginal"
@@ -31,7 +31,7 @@ class Marginal(GPStrategy):
         return baselines.marginal(space, setting.kernel)
 
 
-class FlatGP(GPStrategy):
+class FlatGP(SurrogateStrategy):
     """One GP over all parameters, defaults where they are inactive."""
 
     name: ClassVar[str] = "flat-gp"
@@ -40,7 +40,7 @@ class FlatGP(GPStrategy):
         return baselines.flat(space, setting.kernel)
 
 
-class Arc(GPStrategy):
+class Arc(SurrogateStrategy):
     """One GP with the Arc kernel; how far the arcs bend is chosen by evidence."""
 
     name: ClassVar[str] = "arc"

@@ -20,10 +20,9 @@ from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, Trial, key_of
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
-from bosquet.models.base import Belief
+from bosquet.models.base import PathModel, PathPosterior
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.gp import AdditiveGP, Posterior
-from bosquet.models.surrogate import Surrogate
+from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import Path, PathSearch, Scored
@@ -64,10 +63,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A surrogate with its posterior, the targets it was given, and what to remember."""
+    """A posterior, the targets it was given, and what to remember."""
 
-    surrogate: Surrogate
-    posterior: Posterior
+    space: Space
+    posterior: PathPosterior
     z: Array
     noise: float
     """The variance that the next evaluation is expected to have; 0 while none is known of.
@@ -81,22 +80,14 @@ class Fitted:
     def with_pending(self, X: Array) -> Fitted:
         if not len(X):
             return self
-        rows, groups = self.surrogate.embed(X), self.surrogate.groups(X)
-        posterior = self.posterior.with_pending(rows, groups)
-        return replace(self, posterior=posterior, pending=np.vstack([self.pending, X]))
-
-    def belief_on(self, path: Path) -> Belief:
-        return self.surrogate.belief_on(self.posterior, path)
+        pending = np.vstack([self.pending, X])
+        return replace(self, posterior=self.posterior.with_pending(X), pending=pending)
 
     def means(self, X: Array) -> Array:
         """The posterior mean at rows of any paths."""
         means = np.empty(len(X))
-        activity = self.surrogate.space.tree.node_activity(X)
-        patterns, which = np.unique(activity, axis=0, return_inverse=True)
-        for i, pattern in enumerate(patterns):
-            rows = np.flatnonzero(np.ravel(which) == i)
-            path = tuple(np.flatnonzero(pattern).tolist())
-            means[rows] = self.belief_on(path).moments(X[rows])[0]
+        for path, rows in self.space.tree.rows_by_path(X).items():
+            means[rows] = self.posterior.on_path(path).moments(X[rows])[0]
         return means
 
     def believed(self, X: Array) -> float:
@@ -141,16 +132,17 @@ class GPStrategy(Strategy):
         return _ACQUISITIONS
 
     @abstractmethod
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
-        """The covariance on a space; theta means the same for every setting."""
+    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+        """The model of targets at rows; theta means the same for every setting."""
 
-    def check_space(self, space: Space) -> None:
-        self.surrogate(space, Setting("matern52"))
+    def initial_trials(self, space: Space) -> int:
+        """How many trials come before the first model."""
+        return initial_trials(space)
 
     def paths_to_search(
         self,
         space: Space,
-        posterior: Posterior,  # noqa: ARG002 - for those who know which paths are promising
+        posterior: PathPosterior,  # noqa: ARG002 - for those who know which paths are promising
         good: Array,
         rng: np.random.Generator,
     ) -> list[Path]:
@@ -163,7 +155,7 @@ class GPStrategy(Strategy):
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         data = task.history.dataset()
-        if len(data.y) < initial_trials(task.space):
+        if len(data.y) < self.initial_trials(task.space):
             return design(task, n, rng)
         fitted = self._fit(task, data)
         # What is known of each evaluated point: its value, or with noise the posterior mean.
@@ -181,12 +173,8 @@ class GPStrategy(Strategy):
                 found = self._next(task, fitted, best, good, taken, rng)
                 if found is None:
                     break
-                config, by_path = found
-                path = task.space.path_label(config)
-                value = by_path[path]
-                why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
-                info = {"path": path, "acquisition": value, "paths": by_path, "why": why}
-                if self.explore_every is not None and number % 2 and self._nothing_left(value):
+                config, info = found.config, found.info
+                if self.explore_every is not None and number % 2 and self._nothing_left(info):
                     explores = "nothing seems left to gain"
             if explores:
                 explored = design(_proposed(task, proposals), 1, rng)[0]
@@ -208,7 +196,8 @@ class GPStrategy(Strategy):
             not is_continuous(dimension.parameter) for dimension in space.dimensions
         )
 
-    def _nothing_left(self, value: float) -> bool:
+    def _nothing_left(self, info: dict[str, Any]) -> bool:
+        value = info["acquisition"]
         if self.acquisition == "ei":
             value = math.log(max(value, 1e-300))
         return self.acquisition in ("logei", "ei") and value < _NOTHING_LEFT
@@ -219,15 +208,16 @@ class GPStrategy(Strategy):
         """The posterior given all trials, refitted when it is due."""
         n = len(data.y)
 
-        def model(setting: Setting) -> tuple[Surrogate, AdditiveGP, Targets]:
-            surrogate = self.surrogate(task.space, setting)
+        def model(setting: Setting) -> tuple[PathModel, Targets]:
             targets = transform(data.y, data.noise, setting.lam)
-            return surrogate, surrogate.gp(data.X, targets.z, targets.noise), targets
+            gp = self.model(task.space, data.X, targets.z, targets.noise, setting)
+            return gp, targets
 
-        setting, theta, fitted_at = self._last_fit(task)
-        surrogate, gp, targets = model(setting)
-        first = fitted_at == 0
-        theta = gp.hyper.mean if first else theta
+        setting, remembered, fitted_at = self._last_fit(task)
+        gp, targets = model(setting)
+        recalled = gp.recall(remembered)
+        first = recalled is None
+        theta = gp.hyper.mean if recalled is None else recalled
         few = n <= _FEW
         if first or few or n - fitted_at >= n // 50:
             fitted_at = n
@@ -238,21 +228,20 @@ class GPStrategy(Strategy):
             if first or cold or n <= _OFTEN_COMPARED:
                 evidence += targets.log_jacobian + setting.log_prior
                 for rival in self._rivals(setting):
-                    other, other_gp, other_targets = model(rival)
+                    other_gp, other_targets = model(rival)
                     other_theta, other_evidence = other_gp.fit([theta])
                     other_evidence += other_targets.log_jacobian + rival.log_prior
                     if other_evidence > evidence:
-                        surrogate, gp, targets = other, other_gp, other_targets
+                        gp, targets = other_gp, other_targets
                         setting, theta, evidence = rival, other_theta, other_evidence
-        info = {"theta": theta.tolist(), "setting": asdict(setting), "fitted_at": fitted_at}
         posterior = gp.posterior(theta)
         noise = 0.0
         if task.history.noisy:
             known = not np.isnan(targets.noise).any()
             noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
-        fitted = Fitted(
-            surrogate, posterior, targets.z, noise, info, np.zeros((0, len(task.space)))
-        )
+        info = {"theta": gp.remember(theta), "setting": asdict(setting), "fitted_at": fitted_at}
+        nothing = np.zeros((0, len(task.space)))
+        fitted = Fitted(task.space, posterior, targets.z, noise, info, nothing)
         return fitted.with_pending(task.space.to_unit([trial.config for trial in task.pending]))
 
     def _rivals(self, setting: Setting) -> list[Setting]:
@@ -266,17 +255,14 @@ class GPStrategy(Strategy):
             rivals.append(replace(setting, kernel=other))
         return rivals
 
-    def _last_fit(self, task: Task) -> tuple[Setting, Array, int]:
-        """Setting, theta and n of the highest-numbered complete trial that has them."""
-        first = Setting("matern52" if self.kernel == "evidence" else self.kernel)
-        size = len(self.surrogate(task.space, first).hyper.mean)
+    def _last_fit(self, task: Task) -> tuple[Setting, Any, int]:
+        """Setting, remembered theta and n of the highest-numbered complete trial with a fit."""
         for trial in reversed(task.history.complete):
-            theta = trial.info.get("theta", ())
-            if len(theta) == size and "setting" in trial.info:
+            if "setting" in trial.info:
                 setting = Setting(**trial.info["setting"])
                 if self.kernel in ("evidence", setting.kernel):
-                    return setting, np.array(theta), trial.info["fitted_at"]
-        return first, np.zeros(size), 0
+                    return setting, trial.info["theta"], trial.info["fitted_at"]
+        return Setting("matern52" if self.kernel == "evidence" else self.kernel), None, 0
 
     # -- the search --------------------------------------------------------------------------
 
@@ -288,12 +274,12 @@ class GPStrategy(Strategy):
         good: Array,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> tuple[Config, dict[str, float]] | None:
-        """The best free and feasible configuration found, and the values of paths."""
+    ) -> Proposal | None:
+        """The best free and feasible configuration found, with the values of paths."""
         acquisition: Acquisition = LogEI(best, fitted.noise)
         if self.acquisition not in ("logei", "ei"):
             acquisition = bound(_largest_dimension(task.space), len(task.history) + 1)
-        search = PathSearch(task.space, fitted.belief_on, acquisition, feasibility_of(task))
+        search = PathSearch(task.space, fitted.posterior.on_path, acquisition, feasibility_of(task))
         if task.candidates is None:
             paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
             scored = search.maximise(paths, good, rng)
@@ -310,7 +296,29 @@ class GPStrategy(Strategy):
             values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
         if self.acquisition == "ei":
             values = {path: float(np.exp(value)) for path, value in values.items()}
-        return config, values
+        return self.proposal(task.space, config, values)
+
+    def proposal(self, space: Space, config: Config, values: dict[str, float]) -> Proposal:
+        """A configuration, with the acquisition values of paths by label."""
+        path = space.path_label(config)
+        value = values[path]
+        why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
+        info = {"path": path, "acquisition": value, "paths": values, "why": why}
+        return Proposal(config, info)
+
+
+class SurrogateStrategy(GPStrategy):
+    """A strategy whose model is a sum of components."""
+
+    @abstractmethod
+    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+        """The covariance on a space; theta means the same for every setting."""
+
+    def check_space(self, space: Space) -> None:
+        self.surrogate(space, Setting("matern52"))
+
+    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+        return SurrogateGP(self.surrogate(space, setting), X, z, noise)
 
 
 def _proposed(task: Task, proposals: Sequence[Proposal]) -> Task:
