@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +17,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from bosquet.benchmarks import GROUPS, PROBLEMS, summary
+from bosquet.benchmarks import GROUPS, PROBLEMS, Factory, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
 from bosquet.benchmarks.peers import PEERS, require
 from bosquet.strategies import STRATEGIES
@@ -53,28 +53,7 @@ def run_bench(
     ]
     for job in jobs[: len(jobs) // seeds]:
         job.check()
-    for method in methods:
-        require(method)
-    done = {run.job for run in read_runs(out)}
-    failures = []
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as bar:
-        missing = [job for job in jobs if job not in done]
-        task = bar.add_task(f"{len(jobs) - len(missing)} runs on file,", total=len(missing))
-
-        def ended(run: Run) -> None:
-            bar.update(task, advance=1, description=f"{run.job.method} on {run.job.problem}")
-
-        for job, error in run_all(missing, out, workers, ended):
-            bar.update(task, advance=1)
-            failures.append((job, error))
+    failures = make_runs(jobs, out, workers)
     wanted = set(jobs)
     runs = [run for run in read_runs(out) if run.job in wanted]
     order = {job: i for i, job in enumerate(jobs)}
@@ -88,6 +67,37 @@ def run_bench(
     for job, error in failures:
         console.print(f"[red]failed[/] {job}: {type(error).__name__}: {escape(str(error))}")
     return 1 if failures else 0
+
+
+def make_runs(
+    jobs: Sequence[Job], out: Path, workers: int, problems: Mapping[str, Factory] = PROBLEMS
+) -> list[tuple[Job, BaseException]]:
+    """Makes the runs that are missing behind a progress bar, or a line each without a terminal."""
+    done = {run.job for run in read_runs(out)}
+    missing = [job for job in jobs if job not in done]
+    for method in dict.fromkeys(job.method for job in missing):
+        require(method)
+    failures = []
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as bar:
+        task = bar.add_task(f"{len(jobs) - len(missing)} runs on file,", total=len(missing))
+
+        def ended(run: Run) -> None:
+            bar.update(task, advance=1, description=f"{run.job.method} on {run.job.problem}")
+            if not bar.console.is_terminal:
+                bar.console.print(bar.get_renderable())
+
+        for job, error in run_all(missing, out, workers, ended, problems):
+            bar.update(task, advance=1)
+            failures.append((job, error))
+    return failures
 
 
 def _expand(names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ import platform
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -22,7 +22,7 @@ from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from bosquet.benchmarks import GROUPS, PROBLEMS
+from bosquet.benchmarks import GROUPS, PROBLEMS, Factory
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
 from bosquet.space import Config
@@ -42,13 +42,13 @@ class Job:
     n_trials: int
     noise: float = 0.0
 
-    def check(self) -> None:
+    def check(self, problems: Mapping[str, Factory] = PROBLEMS) -> None:
         """Raises ValueError when nobody knows the method or the problem, or noise is not one."""
         if self.method not in PEERS and self.method.removesuffix(".paper") not in STRATEGIES:
             known = ", ".join([*STRATEGIES, *PEERS])
             raise ValueError(f"method={self.method!r} must be one of {known}")
-        if self.problem not in PROBLEMS:
-            known = ", ".join([*GROUPS, *PROBLEMS])
+        if self.problem not in problems:
+            known = ", ".join([*(GROUPS if problems is PROBLEMS else ()), *problems])
             raise ValueError(f"problem={self.problem!r} must be one of {known}")
         if not 0 <= self.noise < math.inf:
             raise ValueError(f"noise={self.noise!r} must be a standard deviation")
@@ -66,6 +66,8 @@ class Run:
     """CPU time the method spent before each evaluation (telling and asking)."""
     seconds: float
     versions: dict[str, str] = field(default_factory=dict)
+    evaluation_seconds: list[float] = field(default_factory=list)
+    """CPU time of each evaluation; files of old lack it."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -77,26 +79,32 @@ class Run:
 
 
 class _Recorder:
-    """An objective that notes values, and the CPU time that passes between its calls."""
+    """An objective that notes values, and the CPU time within and between its calls."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.values: list[float] = []
         self.ask_seconds: list[float] = []
+        self.evaluation_seconds: list[float] = []
         self._last = time.process_time()
 
     def __call__(self, config: Config) -> float:
-        self.ask_seconds.append(time.process_time() - self._last)
+        started = time.process_time()
+        self.ask_seconds.append(started - self._last)
         seen = self.problem.objective(config)
         noisy = self.problem.observe is not None
         self.values.append(self.problem.function(config) if noisy else seen)
         self._last = time.process_time()
+        self.evaluation_seconds.append(self._last - started)
         return seen
 
 
-def run(job: Job) -> Run:
-    """Makes one run in this process; raises when it did not come to its end."""
-    problem = PROBLEMS[job.problem](job.seed)
+def run(job: Job, factory: Factory | None = None) -> Run:
+    """Makes one run in this process; raises when it did not come to its end.
+
+    The problem is the registered one of its name, unless a factory makes it.
+    """
+    problem = (factory or PROBLEMS[job.problem])(job.seed)
     if job.noise:
         problem = problem.with_noise(job.noise, job.seed)
     started = time.monotonic()
@@ -123,6 +131,7 @@ def run(job: Job) -> Run:
         recorder.ask_seconds,
         time.monotonic() - started,
         versions(),
+        recorder.evaluation_seconds,
     )
 
 
@@ -158,15 +167,20 @@ def _read(path: Path) -> tuple[list[Run], int]:
 
 
 def run_all(
-    jobs: Sequence[Job], path: Path, workers: int = 1, ended: Callable[[Run], Any] = lambda _: None
+    jobs: Sequence[Job],
+    path: Path,
+    workers: int = 1,
+    ended: Callable[[Run], Any] = lambda _: None,
+    problems: Mapping[str, Factory] = PROBLEMS,
 ) -> Iterator[tuple[Job, BaseException]]:
     """Makes the jobs that the file lacks, appends each run to it, and yields those that failed.
 
     Worker processes are single-threaded, so that CPU times compare. When the caller stops early
-    or is interrupted, they end at once; so they do when this process is killed.
+    or is interrupted, they end at once; so they do when this process is killed. Factories of
+    ``problems`` that are not registered are sent to them, so these must pickle.
     """
     for job in jobs:
-        job.check()
+        job.check(problems)
     runs, size = _read(path)
     done = {run.job for run in runs}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +190,11 @@ def run_all(
     pool = ProcessPoolExecutor(workers, spawn, initializer=_follow_parent)
     try:
         with _single_threaded():
-            futures = {pool.submit(run, job): job for job in dict.fromkeys(jobs) if job not in done}
+            futures = {
+                pool.submit(run, job, None if problems is PROBLEMS else problems[job.problem]): job
+                for job in dict.fromkeys(jobs)
+                if job not in done
+            }
             for future in as_completed(futures):
                 error = future.exception()
                 if error is not None:

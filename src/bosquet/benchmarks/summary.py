@@ -103,6 +103,29 @@ def average_ranks(runs: Iterable[Run], after: int) -> dict[str, float]:
     return dict(zip(methods, np.mean(ranks, axis=0).tolist(), strict=True))
 
 
+def rank_curves(runs: Iterable[Run]) -> dict[str, NDArray[np.float64]]:
+    """Each method's rank after every evaluation, (problems, evaluations).
+
+    Ranks are taken among runs of one problem and seed, equal scores sharing theirs, and averaged
+    over the seeds; only a problem and seed that every method has run counts.
+    """
+    from scipy.stats import rankdata
+
+    runs = list(runs)
+    methods = list(dict.fromkeys(run.job.method for run in runs))
+    blocks: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = defaultdict(dict)
+    for run in runs:
+        blocks[run.job.problem, run.job.seed][run.job.method] = best_so_far(run)
+    ranks: dict[str, list[NDArray[np.float64]]] = defaultdict(list)
+    for (problem, _), curves in blocks.items():
+        if len(curves) == len(methods):
+            ranks[problem].append(rankdata([curves[m] for m in methods], axis=0))
+    if not ranks:
+        return {}
+    table = np.stack([np.mean(same, axis=0) for same in ranks.values()], axis=1)
+    return dict(zip(methods, table, strict=True))
+
+
 def markdown(runs: Sequence[Run], after: Sequence[int]) -> str:
     """One table a problem, one line a method; and what the numbers stand on."""
     grouped: dict[str, dict[str, dict[int, Row]]] = defaultdict(lambda: defaultdict(dict))
@@ -132,16 +155,21 @@ def _cell(row: Row) -> str:
 
 
 def _provenance(runs: Sequence[Run]) -> str:
+    seeds = sorted({run.job.seed for run in runs})
+    return (
+        f"{len(runs)} runs; seeds {seeds[0]} to {seeds[-1]}; one thread each; CPU ms per ask: mean "
+        f"over the last {_LAST_ASKS} asks of a run, median over seeds. "
+        f"Versions: {versions_text(runs)}."
+    )
+
+
+def versions_text(runs: Iterable[Run]) -> str:
+    """The versions that the runs were made with."""
     found: dict[str, set[str]] = defaultdict(set)
     for run in runs:
         for name, version in run.versions.items():
             found[name].add(version)
-    listed = ", ".join(f"{name} {'/'.join(sorted(v))}" for name, v in sorted(found.items()))
-    seeds = sorted({run.job.seed for run in runs})
-    return (
-        f"{len(runs)} runs; seeds {seeds[0]} to {seeds[-1]}; one thread each; CPU ms per ask: mean "
-        f"over the last {_LAST_ASKS} asks of a run, median over seeds. Versions: {listed}."
-    )
+    return ", ".join(f"{name} {'/'.join(sorted(v))}" for name, v in sorted(found.items()))
 
 
 def plot(runs: Sequence[Run], path: Path) -> None:
