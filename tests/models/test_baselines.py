@@ -6,6 +6,8 @@ import bosquet as bq
 from bosquet.kernels.components import Component
 from bosquet.models import baselines
 from bosquet.models.surrogate import SurrogateGP
+from bosquet.models.tree_leaves import TreeLinear
+from bosquet.models.tree_linear import TreeGP
 from bosquet.testing.conformance import and_or_space, plain_tree_space, tree_space
 
 MODELS = {
@@ -134,6 +136,32 @@ def test_marginal_is_equation_4():
             assert K[i, j] == pytest.approx(expected)
     constants = {c.node for n, c in by_name.items() if "constant" in n}
     assert constants == {n for n in range(1, len(space.nodes)) if sum(n in p for p in listed) > 1}
+
+
+def test_marginal_and_tree_ei_have_one_posterior():
+    """Integrating the weights out or inferring them is the same (2017, section 2.3)."""
+    space = bq.benchmarks.small_balanced().space
+    surrogate = MODELS["marginal"](space)
+    X, z, theta, marginal = fitted(surrogate)
+    eta = surrogate.hyper.eta(theta)
+    tree = TreeLinear(space, list(space.tree.paths()), features="linear", hierarchical=False)
+    named = {"offset": -60.0, "constant 0": -60.0, "noise": eta[-1]}  # marginal has neither
+    for c in surrogate.components:
+        if c.name.startswith("constant"):
+            named[c.name] = eta[c.variance]
+        else:
+            path = list(space.tree.paths())[int(c.name.split()[1])]
+            named["leaf " + ".".join(map(str, path))] = eta[c.variance]
+            for feature, slot in zip(c.features, c.lengths, strict=True):
+                named[f"length {feature.dimension} {feature.kind}"] = eta[slot]
+    assert set(named) == set(tree.names)
+    posterior = TreeGP(tree, X, z).posterior(tree.theta(named))
+    for config in space.sample(3, 8):
+        x, path = space.to_unit(config)[None], space.path(config)
+        for one, other in zip(
+            posterior.on_path(path).moments(x), marginal.on_path(path).moments(x), strict=True
+        ):
+            np.testing.assert_allclose(one, other, atol=1e-8)
 
 
 def test_what_they_cannot_do_is_said_at_once():

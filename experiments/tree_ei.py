@@ -1,0 +1,134 @@
+"""Figure 2 of the 2017 paper on tree-structured dependencies, beside baselines, Add-Tree and SMAC3.
+
+Small and large balanced trees, with and without shared variables; and their shifted versions, whose
+optima are nowhere special. Also shared variables that enter quadratically (section 4.3). Runs are
+kept in results/tree-ei.jsonl. Writes docs/tree-ei.md and docs/tree-ei.png.
+
+    python experiments/tree_ei.py [--seeds 25] [--slow-seeds 10] [--jobs 2] [--report]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+import bosquet as bq
+from bosquet.benchmarks import summary
+from bosquet.benchmarks.bench import make_runs
+from bosquet.benchmarks.harness import Job, Run, read_runs
+from bosquet.benchmarks.trees import MINIMUM
+from bosquet.kernels.weights import Features
+
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / "results" / "tree-ei.jsonl"
+METHODS = (
+    "tree-ei",
+    "tree-ei.paper",
+    "add-tree",
+    "independent",
+    "marginal",
+    "arc",
+    "flat-gp",
+    "smac",
+    "random",
+)
+SLOW = ("arc", "flat-gp", "smac")
+SHIFTED = ("small-shifted", "small-shared-shifted", "large-shared-shifted")
+FIGURE_2 = ("small", "small-shared", "large", "large-shared")
+N_TRIALS = dict.fromkeys(SHIFTED, 40) | dict.fromkeys(FIGURE_2, 80)
+BUDGETS = (20, 40, 60, 80)
+UNSHARED = ("small", "large", "small-shifted")  # where `marginal` can work
+
+HEAD = """\
+# Tree-EI, measured
+
+Written by `experiments/tree_ei.py`: Figure 2 of the paper (`small`, `small-shared`, `large`,
+`large-shared`), shifted versions of it, and shared variables that enter quadratically. {seeds}
+seeds; {slow} for {slow_methods}. log10 distance to the minimum: median, two standard errors of it
+in brackets (1.25 times those of the mean), worst seed.
+
+![medians with quartile bands](tree-ei.png)
+
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=25)
+    parser.add_argument("--slow-seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--problems", default=",".join(N_TRIALS))
+    parser.add_argument("--report", action="store_true", help="make no runs, only write the page")
+    options = parser.parse_args()
+    jobs = [
+        Job(method, problem, seed, N_TRIALS[problem])
+        for seed in range(options.seeds)
+        for problem in options.problems.split(",")
+        for method in METHODS
+        if (method not in SLOW or seed < options.slow_seeds)
+        and (method != "marginal" or problem in UNSHARED)
+    ]
+    if not options.report:
+        make_runs(jobs, OUT, options.jobs)
+    order = {job: i for i, job in enumerate(jobs)}
+    runs = sorted((r for r in read_runs(OUT) if r.job in order), key=lambda r: order[r.job])
+    text = HEAD.format(seeds=options.seeds, slow=options.slow_seeds, slow_methods=", ".join(SLOW))
+    text += "\n\n".join(tables(runs)) + "\n\n" + quadratic(options.seeds, options.jobs)
+    text += f"\n\n{len(runs)} runs. Versions: "
+    text += summary.versions_text(runs) + ".\n"
+    (ROOT / "docs" / "tree-ei.md").write_text(text, encoding="utf-8")
+    summary.plot(runs, ROOT / "docs" / "tree-ei.png")
+
+
+def tables(runs: Sequence[Run]) -> list[str]:
+    found = []
+    for problem, by_method in summary.by_problem(runs).items():
+        after = [b for b in BUDGETS if b <= N_TRIALS[problem]]
+        lines = [
+            "| method | seeds | " + " | ".join(f"after {b}" for b in after) + " | ms per ask |"
+        ]
+        lines.append("|---" * (len(after) + 3) + "|")
+        for method in METHODS:
+            if method in by_method:
+                same = by_method[method]
+                curves = np.array([summary.best_so_far(run) for run in same])
+                cells = [cell(curves[:, b - 1]) for b in after]
+                ask = 1e3 * np.median([np.mean(run.ask_seconds[-10:]) for run in same])
+                row = [method, str(len(same)), *cells, f"{ask:.0f}"]
+                lines.append(f"| {' | '.join(row)} |")
+        found.append(f"## {problem}\n\n" + "\n".join(lines))
+    return found
+
+
+def features_run(features: Features, seed: int) -> list[float]:
+    """Best distances of one run on shared variables that enter quadratically."""
+    problem = bq.benchmarks.shared_quadratic()
+    strategy = bq.strategies.TreeEI(features=features)
+    result = bq.minimize(problem, problem.space, n_trials=40, strategy=strategy, seed=seed)
+    values = np.array([trial.value for trial in result.trials]) - MINIMUM
+    best = np.log10(np.maximum(np.minimum.accumulate(values), summary.FLOOR))
+    return [float(value) for value in best]
+
+
+def quadratic(seeds: int, jobs: int) -> str:
+    lines = ["| features | after 20 | after 40 |", "|---|---|---|"]
+    with ProcessPoolExecutor(jobs) as pool:
+        for features in get_args(Features):
+            curves = np.array(list(pool.map(features_run, [features] * seeds, range(seeds))))
+            lines.append(f"| {features} | {cell(curves[:, 19])} | {cell(curves[:, 39])} |")
+    head = "## shared-quadratic: how shared variables enter (section 4.3)\n\n"
+    return head + f"The default but for `features=`; {seeds} seeds.\n\n" + "\n".join(lines)
+
+
+def cell(scores: np.ndarray) -> str:
+    error = 2 * 1.25 * np.std(scores, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
+    return f"{np.median(scores):.2f} (±{error:.2f}) {scores.max():.2f}"
+
+
+if __name__ == "__main__":
+    main()
