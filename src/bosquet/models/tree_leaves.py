@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bosquet.kernels.components import Component, Hyperparameters
 from bosquet.kernels.features import Feature
 from bosquet.kernels.weights import SHORTEST_WAVE, Features, Weight, kind_of
-from bosquet.models.add_tree import NOISE, Prior, own_features
+from bosquet.models.add_tree import LENGTH, NOISE, OWN, Prior, own_features
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -25,8 +25,6 @@ Path = tuple[int, ...]
 LeafSees = Literal["own", "path"]
 
 # Priors of the default model: one common value per kind, and small deviations from it.
-VARIANCE = Prior(np.log(0.5), 1.0)
-LENGTH = Prior(np.log(0.5), 0.5)
 OFFSET = Prior(np.log(0.1), 1.0)
 WEIGHT = Prior(np.log(0.3), 1.0)
 WEIGHT_SD = 0.3
@@ -187,11 +185,11 @@ class _Slots:
 
     def common_variance(self) -> int:
         """That of leaves not yet visited. Without ties nothing is known of it: 1."""
-        return self._eta([("variance", VARIANCE)] if self._hierarchical else [])
+        return self._eta([("variance", OWN)] if self._hierarchical else [])
 
     def variance(self, path: Path) -> int:
         name = "leaf " + ".".join(map(str, path))
-        return self._tied("variance", VARIANCE, name, LEAF_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
+        return self._tied("variance", OWN, name, LEAF_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
 
     def length(self, feature: Feature, stretch: float) -> int:
         """``stretch``: a function of many variables is expected to be smoother in each."""
