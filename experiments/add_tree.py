@@ -15,8 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+import bosquet as bq
 from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.models.add_tree import paper_add_tree
+from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.transform import transform
 
 ROOT = Path(__file__).parent.parent
 OURS = ("add-tree", "add-tree.paper")
@@ -102,7 +106,16 @@ def trees_text(runs: Sequence[Run]) -> str:
         "evaluations, the published Add-Tree code included, where there is one.\n\n"
         + verdicts(runs)
         + f"\n\n## Stuck seeds\n\nStill above 10^{STUCK} after 40 evaluations.\n\n{stuck(runs)}\n\n"
-        "## Distances on the trees\n\n" + summary.markdown(runs, BUDGETS["trees"]) + "\n"
+        "## Why the published algorithm is stuck\n\n"
+        "The stuck seeds of `add-tree.paper` on `small-shared`, run again. `visits`: trials in the "
+        "right leaf (x1=0, x2=0), `lowest`: the best value seen there, `variance`: the fitted one of "
+        "its own variable (bounded below by 0.001), `hope`: the lowest mean minus two standard "
+        "deviations that the model has anywhere in that leaf, beside the best standardised value "
+        "seen.\n\n"
+        + why_stuck()
+        + "\n\n## Distances on the trees\n\n"
+        + summary.markdown(runs, BUDGETS["trees"])
+        + "\n"
     )
 
 
@@ -146,6 +159,41 @@ def stuck(runs: Sequence[Run]) -> str:
             last = [summary.best_so_far(run)[39] for run in by_method.get(method, [])]
             counts.append(f"{sum(value > STUCK for value in last)} of {len(last)}" if last else "")
         lines.append(f"| {problem} | " + " | ".join(counts) + " |")
+    return "\n".join(lines)
+
+
+def why_stuck(seeds: int = 20) -> str:
+    """What the paper's model believes about the right leaf at the end of each stuck run."""
+    problem = bq.benchmarks.small_balanced(shared=True)
+    space = problem.space
+    path = next(iter(space.tree.paths()))
+    surrogate = Surrogate(space, *paper_add_tree(space))
+    own = next(c for c in surrogate.components if c.node == path[-1])
+    queries = np.random.default_rng(0).random((2000, len(space)))
+    queries[:, list(space.tree.children)] = 0.25  # the first option of every choice
+    lines = ["| seed | ended in | visits | lowest | variance | hope | best seen |"]
+    lines.append("|---" * 7 + "|")
+    for seed in range(seeds):
+        result = bq.minimize(problem, space, n_trials=40, strategy="add-tree.paper", seed=seed)
+        if result.best_value - problem.minimum < 10**STUCK:
+            continue
+        y = np.array([trial.value for trial in result.trials])
+        targets = transform(y, np.full(len(y), np.nan))
+        X = space.to_unit([trial.config for trial in result.trials])
+        theta = np.array(result.trials[-1].info["theta"])
+        belief = SurrogateGP(surrogate, X, targets.z).posterior(theta).on_path(path)
+        mean, variance = belief.moments(space.snap(queries))
+        there = [i for i, t in enumerate(result.trials) if space.path(t.config) == path]
+        cells = [
+            str(seed),
+            space.path_label(result.best_config),
+            str(len(there)),
+            f"{y[there].min():.2f}",
+            f"{np.exp(surrogate.hyper.eta(theta)[own.variance]):.3f}",
+            f"{np.min(mean - 2 * np.sqrt(variance)):.2f}",
+            f"{targets.z.min():.2f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

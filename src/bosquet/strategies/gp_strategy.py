@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -257,9 +257,11 @@ class GPStrategy(Strategy):
 
     def _last_fit(self, task: Task) -> tuple[Setting, Any, int]:
         """Setting, remembered theta and n of the highest-numbered complete trial with a fit."""
+        known = {field.name for field in fields(Setting)}
         for trial in reversed(task.history.complete):
-            if "setting" in trial.info:
-                setting = Setting(**trial.info["setting"])
+            found = trial.info.get("setting")
+            if isinstance(found, dict) and set(found) == known:  # else another strategy's
+                setting = Setting(**found)
                 if self.kernel in ("evidence", setting.kernel):
                     return setting, trial.info["theta"], trial.info["fitted_at"]
         return Setting("matern52" if self.kernel == "evidence" else self.kernel), None, 0
