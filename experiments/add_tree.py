@@ -18,6 +18,7 @@ import numpy as np
 import bosquet as bq
 from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.trees import MINIMUM
 from bosquet.models.add_tree import paper_add_tree
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
@@ -108,8 +109,8 @@ def trees_text(runs: Sequence[Run]) -> str:
         + f"\n\n## Stuck seeds\n\nStill above 10^{STUCK} after 40 evaluations.\n\n{stuck(runs)}\n\n"
         "## Why the published algorithm is stuck\n\n"
         "The stuck seeds of `add-tree.paper` on `small-shared`, run again. `visits`: trials in the "
-        "right leaf (x1=0, x2=0), `lowest`: the best value seen there, `variance`: the fitted one of "
-        "its own variable (bounded below by 0.001), `hope`: the lowest mean minus two standard "
+        "right leaf (x1=0, x2=0), `lowest`: the best value seen there, `variance`: the fitted one "
+        "of its own variable (bounded below by 0.001), `hope`: the lowest mean minus two standard "
         "deviations that the model has anywhere in that leaf, beside the best standardised value "
         "seen.\n\n"
         + why_stuck()
@@ -175,7 +176,7 @@ def why_stuck(seeds: int = 20) -> str:
     lines.append("|---" * 7 + "|")
     for seed in range(seeds):
         result = bq.minimize(problem, space, n_trials=40, strategy="add-tree.paper", seed=seed)
-        if result.best_value - problem.minimum < 10**STUCK:
+        if result.best_value - MINIMUM < 10**STUCK:
             continue
         y = np.array([trial.value for trial in result.trials])
         targets = transform(y, np.full(len(y), np.nan))
