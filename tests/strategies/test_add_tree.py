@@ -127,7 +127,7 @@ def test_the_first_model_comes_after_paths_and_dimensions():
     assert initial_trials(bq.benchmarks.small_balanced(shared=True).space) == 4
     assert initial_trials(bq.benchmarks.large_balanced().space) == 8
     assert initial_trials(bq.benchmarks.hartmann6().space) == 8
-    assert initial_trials(bq.benchmarks.and_or(3).space) == 12
+    assert initial_trials(bq.benchmarks.and_or(3).space) == 6
 
 
 def test_the_confidence_width_of_the_paper():

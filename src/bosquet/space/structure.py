@@ -199,6 +199,21 @@ class Tree:
         return self._count(0, {d.index: 1 for d in self.dimensions})
 
     @cached_property
+    def cover(self) -> int:
+        """How many paths visit every option: all of them on a tree, few with choices apart."""
+        below: dict[int, int] = {}
+        for node in reversed(self.nodes):
+            below[node.index] = 1
+            for choice in node.dimensions:
+                if choice in self.children:
+                    of_option = [1] * self.choice(choice).n_values
+                    for child in self.children[choice]:
+                        for option in child.options:
+                            of_option[option] = max(of_option[option], below[child.index])
+                    below[node.index] = max(below[node.index], sum(of_option))
+        return below[0]
+
+    @cached_property
     def size(self) -> float:
         """The number of distinct configurations; infinite with a continuous parameter."""
         values = {d.index: d.parameter.n_values for d in self.dimensions}

@@ -174,7 +174,8 @@ def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     """Space-filling proposals that visit every path equally often, least visited ones first.
 
     Coordinates follow the scrambled Sobol sequence of the run's seed, at the trial's number.
-    With very many paths, it is the options of each choice that are visited evenly.
+    Of the paths visited least, those whose options have been seen least come first. With very many
+    paths, it is the options of each choice that are visited evenly.
     """
     points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)
@@ -243,7 +244,10 @@ class _Visits:
         if self._tree.n_paths > _COUNTED_PATHS:
             return [self._least_options(rng) for _ in range(3)]
         paths = list(self._tree.paths())
-        order = np.lexsort((rng.random(len(paths)), self.of(paths)))
+        options = np.zeros(len(paths))
+        if self._tree.n_paths > self._tree.cover:  # of paths side by side, the freshest options
+            options = np.array([float(self._by_node[list(path)].sum()) for path in paths])
+        order = np.lexsort((rng.random(len(paths)), options, self.of(paths)))
         return [self._options(paths[i]) for i in order]
 
     def _options(self, path: tuple[int, ...]) -> dict[int, int]:

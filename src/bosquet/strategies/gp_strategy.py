@@ -387,8 +387,8 @@ def first_free(
 
 
 def initial_trials(space: Space) -> int:
-    """How many trials come before the first model: the paths if they are few, and d + 2."""
-    return max(min(space.n_paths, 12), min(_largest_dimension(space) + 2, 12), 4)
+    """How many trials come before the first model: to visit every option if few do, and d + 2."""
+    return max(min(space.tree.cover, 12), min(_largest_dimension(space) + 2, 12), 4)
 
 
 def _largest_dimension(space: Space) -> int:
