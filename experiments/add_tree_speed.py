@@ -1,8 +1,8 @@
 """Where the time of one ask goes: against Optuna's GPSampler, by part, by number of paths; memory.
 
 Single thread, one process, methods in turn, CPU time. Trials are random ones of the large balanced
-tree with shared variables; ours is timed cold (the first model, from the prior) and warm (one more
-trial told). Writes docs/add-tree-speed.md.
+tree with shared variables; ours is timed cold (the first model, from the prior) and warm (the mean
+of the asks that follow, with the refits among them). Writes docs/add-tree-speed.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python experiments/add_tree_speed.py
 """
@@ -65,10 +65,11 @@ def told(opt: bq.Optimizer, problem: bq.benchmarks.Problem) -> None:
 def our_asks(
     problem: bq.benchmarks.Problem, n: int, seed: int, strategy: str = "add-tree"
 ) -> tuple[float, float]:
-    """CPU seconds of a cold ask after n trials, and the mean of three warm ones after it."""
+    """CPU seconds of a cold ask after n trials, and the mean of warm ones, refits included."""
     opt = asked(problem, n, seed, strategy)
     cold = cpu_seconds(lambda: told(opt, problem))
-    return cold, statistics.mean(cpu_seconds(lambda: told(opt, problem)) for _ in range(3))
+    warm = max(5, n // 50)  # a whole round between two refits
+    return cold, statistics.mean(cpu_seconds(lambda: told(opt, problem)) for _ in range(warm))
 
 
 def optuna_ask(n: int, seed: int) -> float:
@@ -105,7 +106,7 @@ def against_optuna() -> list[str]:
 
 
 def profiled() -> list[str]:
-    """Shares of three warm asks by part, and the time of their factorisations alone."""
+    """Shares of warm asks by part, and the time of their factorisations alone."""
     head = "| trials | " + " | ".join(PARTS) + " | rest | likelihoods | of which factorisations |"
     lines = [head, "|---" * (len(PARTS) + 4) + "|"]
     for n in SIZES:
@@ -113,7 +114,8 @@ def profiled() -> list[str]:
         told(opt, PROBLEM)
         profile = cProfile.Profile()
         profile.enable()
-        for _ in range(3):
+        warm = max(5, n // 50)
+        for _ in range(warm):
             told(opt, PROBLEM)
         profile.disable()
         stats: Any = pstats.Stats(profile)
@@ -128,7 +130,9 @@ def profiled() -> list[str]:
         shares["rest"] = 1.0 - sum(shares.values())
         cells = [f"{100 * share:.0f} %" for share in shares.values()]
         of_likelihood = f"{100 * factors / likelihood:.0f} %" if likelihood else "-"
-        lines.append(f"| {n} | " + " | ".join(cells) + f" | {calls / 3:.0f} | {of_likelihood} |")
+        lines.append(
+            f"| {n} | " + " | ".join(cells) + f" | {calls / 2 / warm:.0f} | {of_likelihood} |"
+        )
         print(lines[-1], flush=True)
     return lines
 
@@ -179,13 +183,13 @@ def by_paths() -> list[str]:
 def peak_memory(n: int) -> float:
     """MB at the peak of a process that does nothing but one ask after n trials."""
     code = f"""
-import resource
 import bosquet as bq
 problem = bq.benchmarks.large_balanced(shared=True)
 configs = problem.space.sample(0, {n})
 trials = [bq.Trial(i, c, "complete", problem(c)) for i, c in enumerate(configs)]
 bq.Optimizer(problem.space, "add-tree", history=bq.History(problem.space, trials)).ask()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+status = open("/proc/self/status").read()
+print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -200,7 +204,8 @@ def main() -> None:
 # CPU time of one ask
 
 Written by `experiments/add_tree_speed.py`: one thread, medians of {REPEATS} seeds; the large
-balanced tree with shared variables (17 parameters, 8 paths). Versions: {listed}.
+balanced tree with shared variables (17 parameters, 8 paths). Up to 100 trials every ask refits and
+now and then compares kernels and transforms; beyond, one in n / 50 does. Versions: {listed}.
 """,
         "\n".join(against_optuna()),
         f"""

@@ -222,14 +222,13 @@ class GPStrategy(Strategy):
         if first or few or n - fitted_at >= n // 50:
             fitted_at = n
             cold = few and n % _COLD_EVERY == 0
-            theta, evidence = gp.fit(
-                [theta, gp.hyper.mean] if cold else [theta], max_iterations=200 if few else 50
-            )
+            iterations = 200 if few else 50
+            theta, evidence = gp.fit([theta, gp.hyper.mean] if cold else [theta], iterations)
             if first or cold or n <= _OFTEN_COMPARED:
                 evidence += targets.log_jacobian + setting.log_prior
                 for rival in self._rivals(setting):
                     other_gp, other_targets = model(rival)
-                    other_theta, other_evidence = other_gp.fit([theta])
+                    other_theta, other_evidence = other_gp.fit([theta], iterations)
                     other_evidence += other_targets.log_jacobian + rival.log_prior
                     if other_evidence > evidence:
                         gp, targets = other_gp, other_targets
