@@ -36,9 +36,9 @@ KernelName = Literal["evidence", "matern52", "se"]
 MOST_PATHS = 32  # searched in one ask
 _ACQUISITIONS = ("logei", "ei", "ucb")
 _GOOD = 8  # evaluated rows worth perturbing
+_VERY_FEW = 30  # trials up to which every fit also looks at other transforms and kernels
 _FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
-_COLD_EVERY = 5
-_OFTEN_COMPARED = 30  # trials up to which every fit looks at other transforms and kernels
+_COLD_EVERY = 5  # trials; half as often when they are no longer very few
 _LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
 _NOTHING_LEFT = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
 _NAMED_PATHS = 8  # whose acquisition values are told in Info
@@ -218,13 +218,14 @@ class GPStrategy(Strategy):
         recalled = gp.recall(remembered)
         first = recalled is None
         theta = gp.hyper.mean if recalled is None else recalled
-        few = n <= _FEW
+        very_few, few = n <= _VERY_FEW, n <= _FEW
         if first or few or n - fitted_at >= n // 50:
             fitted_at = n
-            cold = few and n % _COLD_EVERY == 0
-            iterations = 200 if few else 50
+            cold = few and n % (_COLD_EVERY if very_few else 2 * _COLD_EVERY) == 0
+            # Between cold starts the fit of the last trial is near, and the next one goes on.
+            iterations = 200 if very_few or cold else 20 if few else 50
             theta, evidence = gp.fit([theta, gp.hyper.mean] if cold else [theta], iterations)
-            if first or cold or n <= _OFTEN_COMPARED:
+            if first or cold or very_few:
                 evidence += targets.log_jacobian + setting.log_prior
                 for rival in self._rivals(setting):
                     other_gp, other_targets = model(rival)
