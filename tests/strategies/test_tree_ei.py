@@ -76,12 +76,12 @@ def test_how_many_paths_are_searched(monkeypatch):
 
 
 def test_fewer_initial_points_than_paths():
-    problem = bq.benchmarks.and_or(3)  # 27 paths, 12 initial trials
-    opt = run(problem, TreeEI(explore_every=None), 14)
-    assert TreeEI().initial_trials(problem.space) == 12
+    problem = bq.benchmarks.and_or(3)  # 27 paths, 6 initial trials
+    opt = run(problem, TreeEI(explore_every=None), 8)
+    assert TreeEI().initial_trials(problem.space) == 6
     assert "path EI" in opt.history.trials[-1].info["why"]
-    visited = {problem.space.path(t.config) for t in opt.history.trials[:12]}
-    assert len(visited) == 12
+    visited = {problem.space.path(t.config) for t in opt.history.trials[:6]}
+    assert len(visited) == 6
 
 
 def test_leaves_without_any_data_can_be_chosen():
@@ -143,9 +143,9 @@ def test_fits_start_where_the_last_one_ended(monkeypatch):
     seen = []
     fit = TreeGP.fit
 
-    def record(self, starts, **options):
+    def record(self, starts, *options):
         seen.append([self.model.named(start) for start in starts])
-        return fit(self, starts, **options)
+        return fit(self, starts, *options)
 
     monkeypatch.setattr(TreeGP, "fit", record)
     opt.ask()
