@@ -94,8 +94,8 @@ Written by `experiments/tree_ei_speed.py`: a balanced binary tree with a variabl
 a shared one above every two leaves, {PER_LEAF} trials a leaf, linear features; one thread, the best
 of five. A likelihood comes with its gradient; a fit has 30 iterations. "Dense, floor" is only the
 factorisation and inverse of the n x n matrix of Eq. 4. Time is linear in the leaves until the cube
-of the number of weights shows, which here grows with the leaves too. bosquet {bq.__version__}, NumPy
-{np.__version__}.
+of the number of weights shows, which here grows with the leaves too. bosquet {bq.__version__},
+NumPy {np.__version__}.
 
 """ + "\n".join(lines)
     (ROOT / "docs" / "tree-ei-speed.md").write_text(text + "\n", encoding="utf-8")
