@@ -48,8 +48,8 @@ def test_trials_survive_exactly(tmp_path, space):
             raise ValueError("bad n")
         return bq.Evaluation(value(config), 0.1 / 3)
 
-    kept = bq.maximize(objective, space, n_trials=40, seed=1, strategy="random", storage=file)
-    plain = bq.maximize(objective, space, n_trials=40, seed=1, strategy="random")
+    kept = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random", storage=file)
+    plain = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random")
     assert kept.history == plain.history == load_history(file) == load_history(str(file))
     assert kept.history.failed
     assert load_history(file, space=space).direction == "maximize"
@@ -113,8 +113,8 @@ def test_a_study_that_is_done_is_not_run_again(tmp_path, space):
     assert again.stopped == "all 4 trials done"
 
 
-def test_other_studies_in_the_same_file(tmp_path, space):
-    file = tmp_path / "r.db"
+def test_other_studies_in_the_same_file(space):
+    file = optuna.storages.InMemoryStorage()
     for name in ("one", "two"):
         bq.minimize(value, space, n_trials=2, storage=file, study_name=name, strategy="random")
     assert len(load_history(file, "two")) == 2
@@ -133,16 +133,16 @@ def test_other_studies_in_the_same_file(tmp_path, space):
         ({"x": bq.Int(0, 1)}, "space.parameters.x.type: stored 'float', 'int' now"),
     ],
 )
-def test_another_space_is_refused_with_the_difference(tmp_path, other, message):
-    file = tmp_path / "r.db"
+def test_another_space_is_refused_with_the_difference(other, message):
+    file = optuna.storages.InMemoryStorage()
     bq.minimize(lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=2, storage=file)
     with pytest.raises(ValueError, match=message):
         bq.minimize(lambda c: 0.0, bq.Space(other), n_trials=3, storage=file)
     assert len(load_history(file)) == 2
 
 
-def test_another_direction_or_seed_is_refused(tmp_path, space):
-    file = tmp_path / "r.db"
+def test_another_direction_or_seed_is_refused(space):
+    file = optuna.storages.InMemoryStorage()
     bq.minimize(value, space, n_trials=2, storage=file, strategy="random", seed=1)
     with pytest.raises(ValueError, match="direction: stored 'minimize', 'maximize' now"):
         bq.maximize(value, space, n_trials=2, storage=file)
@@ -156,20 +156,21 @@ def test_another_direction_or_seed_is_refused(tmp_path, space):
         bq.minimize(value, space, n_trials=2, storage=3)
 
 
-def test_the_order_of_parameters_counts(tmp_path):
+def test_the_order_of_parameters_counts():
     first = {"x": bq.Float(0, 1), "y": bq.Float(0, 1)}
     second = {"y": bq.Float(0, 1), "x": bq.Float(0, 1)}
-    bq.minimize(lambda c: 0.0, bq.Space(first), n_trials=1, storage=tmp_path / "r.db")
+    file = optuna.storages.InMemoryStorage()
+    bq.minimize(lambda c: 0.0, bq.Space(first), n_trials=1, storage=file)
     with pytest.raises(ValueError, match="in the order"):
-        bq.minimize(lambda c: 0.0, bq.Space(second), n_trials=1, storage=tmp_path / "r.db")
+        bq.minimize(lambda c: 0.0, bq.Space(second), n_trials=1, storage=file)
 
 
-def test_constraint_functions_are_named_and_not_stored(tmp_path):
+def test_constraint_functions_are_named_and_not_stored():
     def small(config):
         return config["x"] < 0.5
 
     space = bq.Space({"x": bq.Float(0, 1)}, constraints=[small])
-    file = tmp_path / "r.db"
+    file = optuna.storages.InMemoryStorage()
     for total in (2, 4):
         bq.minimize(lambda c: c["x"], space, n_trials=total, storage=file, strategy="random")
     assert len(load_history(file, space=space)) == 4
@@ -177,14 +178,14 @@ def test_constraint_functions_are_named_and_not_stored(tmp_path):
         load_history(file)
 
 
-def test_points_that_callbacks_add_are_kept(tmp_path):
+def test_points_that_callbacks_add_are_kept():
     space = bq.Space({"x": bq.Float(0, 1)})
 
     def add(optimizer, trial):
         if trial.number == 2:
             optimizer.tell({"x": 0.123}, 7.0)
 
-    file = tmp_path / "r.db"
+    file = optuna.storages.InMemoryStorage()
     result = bq.minimize(lambda c: c["x"], space, n_trials=5, storage=file, callbacks=add)
     assert result.history == load_history(file)
     assert result.trials[3].config == {"x": 0.123}
@@ -193,16 +194,16 @@ def test_points_that_callbacks_add_are_kept(tmp_path):
 # -- processes that die or meet --------------------------------------------------------------
 
 
-def lose(store, **changes):
+def lose(store):
     """As if the process of a store had been killed: its pid is another one's."""
     owner = store._owner
     store._owner = Owner(owner.host, owner.pid, "long ago", owner.run, owner.beat)
 
 
-def test_a_lost_trial_is_queued_again_once_and_then_fails(tmp_path):
+def test_a_lost_trial_is_queued_again_once_and_then_fails():
     space = bq.Space({"x": bq.Float(0, 1)})
     trial = bq.Optimizer(space, "random", seed=0).ask()
-    file = tmp_path / "r.db"
+    file = optuna.storages.InMemoryStorage()
     with opened(file, space) as store:
         lose(store)
         assert store.register(trial)
@@ -220,10 +221,10 @@ def test_a_lost_trial_is_queued_again_once_and_then_fails(tmp_path):
     assert [t.config for t in rest.trials] == [t.config for t in whole.trials]
 
 
-def test_the_lower_number_wins(tmp_path):
+def test_the_lower_number_wins():
     space = bq.Space({"x": bq.Float(0, 1)})
     trial = bq.Optimizer(space, "random", seed=0).ask()
-    file = tmp_path / "r.db"
+    file = optuna.storages.InMemoryStorage()
     with opened(file, space) as one, opened(file, space) as two:
         assert one.register(trial)
         assert not two.register(trial)
@@ -242,16 +243,16 @@ def test_two_runs_on_one_study_propose_no_point_twice(tmp_path):
         seen.append(config["x"])
         return config["x"]
 
-    def run():
-        bq.minimize(objective, space, n_trials=30, seed=0, strategy="sobol", storage=file)
+    def work():
+        bq.minimize(objective, space, n_trials=18, seed=0, strategy="sobol", storage=file)
 
-    threads = [threading.Thread(target=run) for _ in range(3)]
+    threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(seen) == len(set(seen)) == 30
-    assert [t.number for t in load_history(file).trials] == list(range(30))
+    assert len(seen) == len(set(seen)) == 18
+    assert [t.number for t in load_history(file).trials] == list(range(18))
     assert sorted(seen) == sorted(t.config["x"] for t in load_history(file).trials)
 
 

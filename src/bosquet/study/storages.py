@@ -8,8 +8,9 @@ import sqlite3
 import threading
 import time
 import urllib.parse
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +34,51 @@ def open_storage(storage: Any, *, must_exist: bool = False) -> tuple[Any, Callab
     if isinstance(storage, optuna.storages.BaseStorage):
         return optuna.storages.get_storage(storage), lambda: None
     if isinstance(storage, (str, os.PathLike)):
-        options: dict[str, Any] = {}
-        url = os.fspath(storage)
-        if "://" not in url:
-            if must_exist and not Path(url).is_file():
-                raise StorageError(f"{url}: there is no such file")
-            url, options = _sqlite_url(Path(url)), {"connect_args": {"timeout": _LOCK_PATIENCE}}
-        opened = _rdb_storage(url, options, name_of(storage))
+        where = name_of(storage)
+        url, file = _located(os.fspath(storage))
+        if file is not None:
+            if must_exist and not file.is_file():
+                raise StorageError(f"{where}: there is no such file")
+            _check_file(file)
+            if not file.exists():
+                _make_file(file)
+        options = {} if file is None else {"connect_args": {"timeout": _LOCK_PATIENCE}}
+        opened = _rdb_storage(url, options, where)
         return optuna.storages.get_storage(opened), opened.engine.dispose
     raise TypeError(f"storage={storage!r} must be a file name, a database URL or an Optuna storage")
+
+
+def _located(name: str) -> tuple[str, Path | None]:
+    """The URL of a storage, and its file if it is a plain SQLite file."""
+    if "://" not in name:
+        if "?" in name:
+            raise StorageError(f"{name}: the name of a database file must not contain '?'")
+        return f"sqlite:///{Path(name).absolute()}", Path(name)
+    import sqlalchemy.engine
+
+    url = sqlalchemy.engine.make_url(name)
+    plain = url.get_backend_name() == "sqlite" and not url.query
+    if plain and url.database and url.database != ":memory:":
+        return name, Path(url.database)
+    return name, None
+
+
+def _make_file(file: Path) -> None:
+    """A new database, all at once.
+
+    Optuna makes table after table: killed on the way, it would leave tables without their unique
+    indices, which nobody makes later.
+    """
+    partial = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    try:
+        _rdb_storage(f"sqlite:///{partial.absolute()}", {}, str(file)).engine.dispose()
+        with suppress(FileExistsError):  # another process has made it meanwhile
+            try:
+                os.link(partial, file)
+            except PermissionError:  # a file system without hard links
+                os.rename(partial, file)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _rdb_storage(url: str, options: dict[str, Any], where: str) -> Any:
@@ -63,25 +100,23 @@ def _rdb_storage(url: str, options: dict[str, Any], where: str) -> Any:
     raise AssertionError("not reached")
 
 
-def _sqlite_url(file: Path) -> str:
-    """The URL of a SQLite file that is new, or Optuna's already: others are left alone."""
-    if "?" in str(file):
-        raise StorageError(f"{file}: the name of a database file must not contain '?'")
+def _check_file(file: Path) -> None:
+    """Refuses what is neither new nor a database of Optuna's, and leaves it alone."""
     if not file.absolute().parent.is_dir():
         raise StorageError(f"{file}: there is no directory {file.absolute().parent}")
     if file.is_dir():
         raise StorageError(f"{file} is a directory; give the name of a file in it")
-    if file.exists() and file.stat().st_size:
-        # Writable: a journal left by a killed process is rolled back now.
-        address = f"file:{urllib.parse.quote(str(file.absolute()))}?mode=rw"
-        connection = sqlite3.connect(address, uri=True, timeout=_LOCK_PATIENCE)
-        try:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        finally:
-            connection.close()
-        if tables and "studies" not in tables:
-            raise StorageError(f"{file} is a database, but not of an Optuna study: left alone")
-    return f"sqlite:///{file.absolute()}"
+    if not file.exists() or not file.stat().st_size:
+        return
+    # Writable: a journal left by a killed process is rolled back now.
+    address = f"file:{urllib.parse.quote(str(file.absolute()))}?mode=rw"
+    connection = sqlite3.connect(address, uri=True, timeout=_LOCK_PATIENCE)
+    try:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    finally:
+        connection.close()
+    if tables and "studies" not in tables:
+        raise StorageError(f"{file} is a database, but not of an Optuna study: left alone")
 
 
 @contextmanager
