@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 import threading
 
 import numpy as np
@@ -385,3 +386,9 @@ def test_passwords_stay_out_of_messages(space):
     with pytest.raises((bq.StorageError, ImportError)) as caught:
         run("postgresql://me:secret@localhost:1/db", space)
     assert "secret" not in str(caught.value)
+
+
+def test_without_optuna_the_extra_is_named(space, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match=r"pip install 'bosquet\[study\]'"):
+        run(tmp_path / "runs.db", space)
