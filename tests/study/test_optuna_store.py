@@ -105,10 +105,11 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     assert "r.db, study 'bosquet': goes on after 11 trials" in capsys.readouterr().err
 
 
-def test_a_study_that_is_done_is_not_run_again(tmp_path, space):
+def test_a_study_that_is_done_is_not_run_again(tmp_path, space, capsys):
     options = {"storage": tmp_path / "r.db", "n_trials": 4, "strategy": "random"}
     first = bq.minimize(value, space, **options)
-    again = bq.minimize(lambda _: 1 / 0, space, **options)
+    again = bq.minimize(lambda _: 1 / 0, space, **options | {"strategy": "sobol"})
+    assert "goes on after 4 trials, then with 'random'" in capsys.readouterr().err
     assert again.trials == first.trials
     assert again.seed == first.seed
     assert again.stopped == "all 4 trials done"

@@ -98,7 +98,8 @@ def minimize(
             ledger = Stored(store, optimizer, n_trials)
             resumed = len(optimizer.history)
             if resumed and progress is not False:
-                say(f"{store.where}: goes on after {resumed} trials")
+                other = f", then with {store.strategy!r}" if store.strategy != name else ""
+                say(f"{store.where}: goes on after {resumed} trials{other}")
         runner = _runner(objective, n_jobs, trial_timeout, executor)
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))

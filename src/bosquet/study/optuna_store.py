@@ -244,7 +244,7 @@ class OptunaStore:
                 self._close()
                 raise
         self.seed = int(stored["seed"])
-        self.stored_strategy = str(stored["strategy"])
+        self.strategy = str(stored["strategy"])
         begin_run(self._owner.run)
 
     def __enter__(self) -> Self:
