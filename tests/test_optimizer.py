@@ -167,3 +167,17 @@ def test_an_infeasible_space_raises():
     space = bq.Space({"x": bq.Float(0, 1)}, constraints=[lambda c: c["x"] > 2])
     with pytest.raises(bq.SpaceError, match="feasible part is empty or too small"):
         bq.Optimizer(space, seed=0).ask()
+
+
+def test_following_a_shared_study():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    mine, other = (bq.Optimizer(space, "sobol", seed=0) for _ in range(2))
+    ended = tuple(mine.tell(mine.ask(), i) for i in range(3))
+    running = mine.ask()
+    other.follow(ended, [running])
+    assert other.history == mine.history
+    assert other.pending == mine.pending
+    assert other.ask() == mine.ask()
+    other.follow(ended[:2], [])  # the third does not count any more
+    assert other.history.trials == ended[:2]
+    assert other.ask().number == 2

@@ -2,7 +2,7 @@
 
 from bosquet import benchmarks, strategies
 from bosquet.data import Evaluation, History, Trial
-from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
+from bosquet.errors import ConfigError, SpaceError, SpaceExhausted, StorageError
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Constraint, Float, Forbid, Int, Space
 from bosquet.study import Result, maximize, minimize
@@ -23,6 +23,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "SpaceExhausted",
+    "StorageError",
     "Trial",
     "benchmarks",
     "maximize",

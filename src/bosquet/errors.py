@@ -13,3 +13,7 @@ class ConfigError(ValueError):
 
 class SpaceExhausted(RuntimeError):
     """Every configuration of a finite space (or candidate set) has been proposed already."""
+
+
+class StorageError(OSError):
+    """A stored study cannot be read or written; what is in it stays as it is."""

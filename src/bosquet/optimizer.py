@@ -119,6 +119,18 @@ class Optimizer:
                 return []
             raise
 
+    def follow(self, ended: Iterable[Trial], pending: Iterable[Trial]) -> None:
+        """Takes over the trials as a shared study has them, those of other processes included."""
+        ended = tuple(ended)
+        known = {trial.number for trial in self.history.trials}
+        new = [trial for trial in ended if trial.number not in known]
+        if len(known) + len(new) != len(ended):  # one that was told here does not count there
+            self.history = History(self.space, (), self.history.direction)
+            new = list(ended)
+        for trial in new:
+            self.history = self.history.with_trial(trial)
+        self._pending = {trial.number: trial for trial in pending}
+
     # -- telling -----------------------------------------------------------------------------
 
     def tell(

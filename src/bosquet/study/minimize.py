@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import numpy as np
 
 from bosquet.data import Direction, History, Trial, as_number
-from bosquet.errors import SpaceExhausted
+from bosquet.errors import SpaceExhausted, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy
-from bosquet.study.evaluate import Failure, Objective, evaluate
-from bosquet.study.progress import Progress, progress_bar
+from bosquet.study.evaluate import Failure, Objective
+from bosquet.study.ledger import InMemory, Ledger, Stored
+from bosquet.study.optuna_store import OptunaStore
+from bosquet.study.progress import Progress, progress_bar, say
 from bosquet.study.result import Result
+from bosquet.study.runners import InProcess, NoMoreWork, OnExecutor, Runner
+from bosquet.study.workers import Workers
 
 Callback = Callable[[Optimizer, Trial], Any]
 
@@ -28,6 +35,11 @@ def minimize(
     timeout: float | None = None,
     strategy: str | Strategy = "auto",
     seed: int | None = None,
+    storage: Any = None,
+    study_name: str | None = None,
+    n_jobs: int | None = None,
+    trial_timeout: float | None = None,
+    executor: Executor | None = None,
     callbacks: Callback | Iterable[Callback] = (),
     history: History | None = None,
     candidates: Iterable[Mapping[str, Any]] | None = None,
@@ -44,12 +56,26 @@ def minimize(
     The search ends after ``n_trials`` new trials, when no trial can start before ``timeout``
     seconds have passed, when a callback (called with the optimizer and the trial just ended)
     returns True, when the space is exhausted, or at Ctrl-C: all of these return what was found.
+
+    ``storage`` keeps the trials: the name of a SQLite file, a database URL or an Optuna storage. A
+    study that is there already goes on, and ``n_trials`` is then the number of all its trials: the
+    same call after a kill finishes the same study.
+
+    ``n_jobs`` evaluates that many trials at once, in processes that are replaced when they die or
+    take longer than ``trial_timeout`` seconds, or on an ``executor``.
     """
-    n_trials, timeout = _checked_limits(n_trials, timeout)
+    n_trials = None if n_trials is None else positive_integer(n_trials, "n_trials")
+    timeout, trial_timeout = _seconds(timeout, "timeout"), _seconds(trial_timeout, "trial_timeout")
+    if n_trials is None and timeout is None:
+        raise ValueError("give n_trials, timeout or both: the search must end")
     callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
     for function in (objective, *callbacks):
         if not callable(function):
             raise TypeError(f"objective and callbacks must be functions, not {function!r}")
+    if storage is None and study_name is not None:
+        raise ValueError(f"study_name={study_name!r} needs a storage")
+    if storage is not None and history is not None:
+        raise ValueError("give a storage or a history, not both: a stored study has its own")
     optimizer = Optimizer(
         space,
         strategy,
@@ -60,14 +86,30 @@ def minimize(
         initial=initial,
     )
     started = time.monotonic()
-    with progress_bar(progress, n_trials) as watcher:
+    with ExitStack() as stack:
+        ledger: Ledger = InMemory(optimizer, n_trials)
+        resumed = 0
+        if storage is not None:
+            name = optimizer.strategy.name
+            store = stack.enter_context(
+                OptunaStore(storage, study_name, space, direction, seed, name)
+            )
+            optimizer.seed = store.seed
+            ledger = Stored(store, optimizer, n_trials)
+            resumed = len(optimizer.history)
+            if resumed and progress is not False:
+                other = f", then with {store.strategy!r}" if store.strategy != name else ""
+                say(f"{store.where}: goes on after {resumed} trials{other}")
+        runner = _runner(objective, n_jobs, trial_timeout, executor)
+        stack.callback(runner.close)
+        watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
         try:
-            stopped = _run(optimizer, objective, n_trials, timeout, callbacks, watcher)
-        except Exception as error:  # of a callback or a constraint: nothing told is lost
+            stopped = _run(optimizer, ledger, runner, n_trials, timeout, callbacks, watcher)
+        except Exception as error:  # of a callback, a constraint, a storage: nothing told is lost
             error.history = optimizer.history  # type: ignore[attr-defined]
             error.add_note("the trials so far are in the attribute 'history' of this error")
             raise
-    return Result(optimizer.history, optimizer.seed, stopped, time.monotonic() - started)
+    return Result(optimizer.history, optimizer.seed, stopped, time.monotonic() - started, resumed)
 
 
 def maximize(objective: Objective, space: Space, **options: Any) -> Result:
@@ -77,46 +119,83 @@ def maximize(objective: Objective, space: Space, **options: Any) -> Result:
 
 def _run(
     optimizer: Optimizer,
-    objective: Objective,
+    ledger: Ledger,
+    runner: Runner,
     n_trials: int | None,
     timeout: float | None,
     callbacks: tuple[Callback, ...],
     watcher: Progress,
 ) -> str:
-    """Runs the study and returns why it ended."""
-    deadline = None if timeout is None else time.monotonic() + timeout
-    done = 0
+    """Runs the study and returns why it ended; a free slot gets a new trial at once."""
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    stopped = ""
+    running = 0
     try:
-        while n_trials is None or done < n_trials:
-            if deadline is not None and time.monotonic() >= deadline:
-                return f"timeout of {timeout:g} s"
-            try:
-                trial = optimizer.ask()
-            except SpaceExhausted as exhausted:
-                return f"space exhausted: {exhausted}"
-            watcher.started(trial)
-            outcome = evaluate(objective, trial.config)
-            if isinstance(outcome, Failure):
-                trial = optimizer.tell_failure(trial, outcome.reason)
-            else:
-                trial = optimizer.tell(trial, outcome)
-            done += 1
-            watcher.ended(optimizer.history)
-            verdicts = [callback(optimizer, trial) for callback in callbacks]
-            if any(isinstance(verdict, (bool, np.bool_)) and verdict for verdict in verdicts):
-                return "a callback said so"
+        while True:
+            while not stopped and running < runner.slots:
+                if time.monotonic() >= deadline:
+                    stopped = f"timeout of {timeout:g} s"
+                    break
+                try:
+                    trial = ledger.next_trial()
+                    if trial is None:
+                        stopped = f"all {n_trials} trials done"
+                        break
+                    watcher.started(trial)
+                    runner.start(trial)
+                    running += 1
+                except SpaceExhausted as exhausted:
+                    stopped = f"space exhausted: {exhausted}"
+                except NoMoreWork as refused:
+                    stopped = str(refused)
+            if not running:
+                break
+            for trial, outcome in runner.wait():
+                running -= 1
+                if isinstance(outcome, Failure):
+                    trial = optimizer.tell_failure(trial, outcome.reason)
+                else:
+                    trial = optimizer.tell(trial, outcome)
+                ledger.end(trial)
+                watcher.ended(optimizer.history)
+                verdicts = [callback(optimizer, trial) for callback in callbacks]
+                if any(isinstance(verdict, (bool, np.bool_)) and verdict for verdict in verdicts):
+                    stopped = "a callback said so"
     except KeyboardInterrupt:
-        return "interrupted"
-    return f"all {n_trials} trials done"
+        stopped = "interrupted"
+    except Exception:
+        with suppress(StorageError):  # what has gone wrong is told already
+            ledger.release()
+        raise
+    ledger.release()
+    ledger.settle()
+    return stopped
 
 
-def _checked_limits(n_trials: int | None, timeout: float | None) -> tuple[int | None, float | None]:
-    if n_trials is None and timeout is None:
-        raise ValueError("give n_trials, timeout or both: the search must end")
-    if n_trials is not None:
-        n_trials = positive_integer(n_trials, "n_trials")
-    if timeout is not None:
-        timeout = as_number(timeout, "timeout")
-        if not timeout > 0:
-            raise ValueError(f"timeout={timeout!r} must be a positive number of seconds")
-    return n_trials, timeout
+def _runner(
+    objective: Objective,
+    n_jobs: int | None,
+    trial_timeout: float | None,
+    executor: Executor | None,
+) -> Runner:
+    if executor is not None:
+        if n_jobs is None:
+            raise ValueError("n_jobs: say how many trials the executor shall run at once")
+        if trial_timeout is not None:
+            raise ValueError("trial_timeout needs processes of our own: leave out executor")
+        if not callable(getattr(executor, "submit", None)):
+            raise TypeError(f"executor={executor!r} must have the interface of Executor")
+        return OnExecutor(objective, executor, positive_integer(n_jobs, "n_jobs"))
+    slots = 1 if n_jobs is None else positive_integer(n_jobs, "n_jobs")
+    if slots == 1 and trial_timeout is None:
+        return InProcess(objective)
+    return Workers(objective, slots, trial_timeout)
+
+
+def _seconds(value: float | None, name: str) -> float | None:
+    if value is None:
+        return None
+    seconds = as_number(value, name)
+    if not seconds > 0:
+        raise ValueError(f"{name}={seconds!r} must be a positive number of seconds")
+    return seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -29,7 +30,7 @@ class Silent:
 class Bar(AbstractContextManager["Bar"]):
     """One line: trials done, best value so far, the branch being evaluated, time."""
 
-    def __init__(self, n_trials: int | None) -> None:
+    def __init__(self, n_trials: int | None, done: int) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -51,7 +52,9 @@ class Bar(AbstractContextManager["Bar"]):
             console=Console(stderr=True),
             expand=True,
         )
-        self._task = self._bar.add_task("", total=n_trials, best="no value yet", now="")
+        self._task = self._bar.add_task(
+            "", total=n_trials, completed=done, best="no value yet", now=""
+        )
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -71,10 +74,17 @@ class Bar(AbstractContextManager["Bar"]):
         self._bar.update(self._task, advance=1, best=best)
 
 
-def progress_bar(wanted: bool | None, n_trials: int | None) -> AbstractContextManager[Progress]:
+def say(text: str) -> None:
+    """One line beside the results, whether or not somebody sits at a terminal."""
+    sys.stderr.write(f"bosquet: {text}\n")
+
+
+def progress_bar(
+    wanted: bool | None, n_trials: int | None, done: int = 0
+) -> AbstractContextManager[Progress]:
     """A bar if wanted; by default, if somebody sits at a terminal."""
     if wanted is None:
         from rich.console import Console
 
         wanted = Console(stderr=True).is_terminal
-    return Bar(n_trials) if wanted else nullcontext(Silent())
+    return Bar(n_trials, done) if wanted else nullcontext(Silent())

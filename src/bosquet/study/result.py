@@ -18,6 +18,8 @@ class Result:
     stopped: str
     """Why the study ended."""
     seconds: float
+    resumed: int = 0
+    """How many trials the stored study had when this run began."""
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -46,6 +48,8 @@ class Result:
         counts = f"{len(self.history.complete)} trials"
         if self.history.failed:
             counts += f" and {len(self.history.failed)} failures"
+        if self.resumed:
+            counts += f", {self.resumed} of them from before,"
         best = self.history.best
         found = "nothing found" if best is None else f"best {best.value:.6g} with {best.config}"
         return f"{counts} in {self.seconds:.1f} s ({self.stopped}): {found}"

@@ -1,0 +1,98 @@
+"""A study killed by SIGKILL at random moments: nothing told is lost, nothing is told twice."""
+
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import time
+
+import pytest
+
+import bosquet as bq
+from bosquet.study.optuna_store import load_history
+
+pytest.importorskip("optuna")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+
+SPACE = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"n": bq.Int(1, 500)}})})
+OPTIONS = {"n_trials": 30, "seed": 0, "strategy": "random", "progress": False}
+
+
+def value(config):
+    return config.get("x", 0.5) + 0.01 * config.get("n", 0)
+
+
+def study(file, told):
+    """The process to be killed; notes what it has told."""
+
+    def objective(config):
+        time.sleep(0.005)
+        return value(config)
+
+    def note(_, trial):
+        with told.open("a") as log:
+            log.write(f"{trial.number}\n")
+
+    bq.minimize(objective, SPACE, storage=file, callbacks=note, **OPTIONS)
+
+
+def test_twenty_kills(tmp_path):
+    file, told = tmp_path / "r.db", tmp_path / "told"
+    told.touch()
+    study(tmp_path / "warm.db", tmp_path / "other")  # imports what the forks need
+    rng = random.Random(0)
+    fork = multiprocessing.get_context("fork")
+    kills = 0
+    for attempt in range(200):
+        process = fork.Process(target=study, args=(file, told))
+        process.start()
+        before = told.stat().st_size
+        if attempt >= 5:  # the first ones die while the file is being made
+            while told.stat().st_size == before and process.is_alive():
+                time.sleep(0.001)
+        process.join(rng.uniform(0.0, 0.06))
+        if process.exitcode is not None:
+            break
+        if kills < 20:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.join()
+    assert process.exitcode == 0, "the last run did not end well"
+    assert kills > 10
+    numbers = [int(line) for line in told.read_text().split()]
+    assert len(numbers) == len(set(numbers))  # none twice
+    whole = bq.minimize(value, SPACE, **OPTIONS)
+    stored = load_history(file)
+    assert set(numbers) <= {trial.number for trial in stored.complete}  # none lost
+    assert [t.config for t in stored.trials] == [t.config for t in whole.trials]
+    for mine, theirs in zip(stored.trials, whole.trials, strict=True):
+        assert mine == theirs or mine.reason == "the process that evaluated it died, twice"
+
+
+def test_a_process_killed_in_an_evaluation(tmp_path):
+    """The trial it left is taken up at once, as the same trial."""
+    file, told = tmp_path / "r.db", tmp_path / "told"
+
+    def stuck(file):
+        def objective(config):
+            if told.exists():
+                time.sleep(60)
+            return value(config)
+
+        def note(_, trial):
+            if trial.number == 2:
+                told.touch()
+
+        bq.minimize(objective, SPACE, storage=file, callbacks=note, **OPTIONS)
+
+    process = multiprocessing.get_context("fork").Process(target=stuck, args=(file,))
+    process.start()
+    while not told.exists():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    result = bq.minimize(value, SPACE, storage=file, **OPTIONS)
+    assert result.resumed == 3
+    assert result.trials == bq.minimize(value, SPACE, **OPTIONS).trials

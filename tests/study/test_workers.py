@@ -1,0 +1,178 @@
+"""Workers, executors, and evaluations that hang or die."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import bosquet as bq
+from bosquet.study.optuna_store import load_history
+
+SPACE = bq.Space({"n": bq.Int(0, 99)})
+
+
+def plain(config):
+    return config["n"]
+
+
+def troubled(config):
+    """Different kinds of trouble, by the value."""
+    kind = config["n"] % 5
+    if kind == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == 1:
+        os._exit(3)
+    if kind == 2:
+        time.sleep(60)
+    if kind == 3:
+        raise MemoryError
+    return config["n"]
+
+
+def leaves_a_child(config):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    with open(os.environ["CHILD_FILE"], "w") as file:
+        file.write(str(child.pid))
+    time.sleep(60)
+
+
+def slow(config):
+    time.sleep(0.3)
+    return config["n"]
+
+
+REASONS = [
+    "its worker process was killed by SIGKILL",
+    "its worker process exited with code 3",
+    "timeout of 0.5 s",
+    "MemoryError",
+]
+
+
+def test_every_kind_of_trouble_costs_one_trial():
+    result = bq.minimize(
+        troubled, SPACE, n_trials=15, seed=0, strategy="random", n_jobs=2, trial_timeout=0.5
+    )
+    assert len(result.trials) == 15
+    assert {t.config["n"] % 5 for t in result.trials} == set(range(5))
+    for trial in result.trials:
+        kind = trial.config["n"] % 5
+        if kind == 4:
+            assert trial.value == trial.config["n"]
+        else:
+            assert trial.reason.startswith(REASONS[kind])
+
+
+def test_a_timeout_ends_what_the_objective_started(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHILD_FILE", str(tmp_path / "pid"))
+    result = bq.minimize(leaves_a_child, SPACE, n_trials=1, trial_timeout=1.0)
+    assert result.trials[0].reason == "timeout of 1 s"
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+        time.sleep(0.02)
+    raise AssertionError("the child lives on")
+
+
+def test_a_free_worker_gets_a_new_trial_at_once():
+    order = []
+
+    def watch(optimizer, trial):
+        order.append(trial.number)
+
+    start = time.monotonic()
+    bq.minimize(slow, SPACE, n_trials=6, n_jobs=3, strategy="random", callbacks=watch)
+    assert sorted(order) == list(range(6))
+    assert time.monotonic() - start < 6 * 0.3 + 4  # the start of the workers is slow
+
+
+def test_objectives_that_cannot_be_sent():
+    for options in ({"n_jobs": 2}, {"trial_timeout": 1.0}):
+        with pytest.raises(TypeError, match="cannot be sent to a worker process"):
+            bq.minimize(lambda c: 0.0, SPACE, n_trials=2, **options)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import bosquet as bq\n"
+        "def f(c): return c['x']\n"
+        "bq.minimize(f, bq.Space({'x': bq.Float(0, 1)}), n_trials=2, n_jobs=1, trial_timeout=5)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "must call minimize under: if __name__ == '__main__'" in done.stderr
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_executors(kind):
+    with kind(2) as executor:
+        result = bq.minimize(
+            plain, SPACE, n_trials=12, seed=0, strategy="sobol", executor=executor, n_jobs=2
+        )
+    assert len(result.trials) == len(result.history.complete) == 12
+
+
+def test_a_broken_executor_ends_the_run_with_what_was_found():
+    with ProcessPoolExecutor(2) as executor:
+        result = bq.minimize(
+            troubled, bq.Space({"n": bq.Choice([4, 9, 14, 0])}), n_trials=4, seed=0,
+            strategy="random", executor=executor, n_jobs=1,
+        )  # fmt: skip
+    assert len(result.history.failed) == 1
+    assert "BrokenProcessPool" in result.history.failed[0].reason
+    assert result.stopped.startswith("the executor takes no more work") or len(result.trials) == 4
+
+
+def test_executor_options_are_checked():
+    with ThreadPoolExecutor(1) as executor:
+        with pytest.raises(ValueError, match="say how many trials the executor"):
+            bq.minimize(plain, SPACE, n_trials=2, executor=executor)
+        with pytest.raises(ValueError, match="trial_timeout needs processes of our own"):
+            bq.minimize(plain, SPACE, n_trials=2, executor=executor, n_jobs=1, trial_timeout=1)
+    with pytest.raises(TypeError, match="executor=3"):
+        bq.minimize(plain, SPACE, n_trials=2, executor=3, n_jobs=1)
+    with pytest.raises(ValueError, match="n_jobs=0 must be a positive integer"):
+        bq.minimize(plain, SPACE, n_trials=2, n_jobs=0)
+    with pytest.raises(ValueError, match=r"trial_timeout=-1.0 must be a positive number"):
+        bq.minimize(plain, SPACE, n_trials=2, trial_timeout=-1)
+
+
+def test_parallel_runs_are_stored_and_go_on(tmp_path):
+    file = tmp_path / "r.db"
+
+    def stop(optimizer, trial):
+        return len(optimizer.history) >= 4
+
+    options = {"n_trials": 9, "seed": 0, "strategy": "sobol", "storage": file, "n_jobs": 2}
+    first = bq.minimize(plain, SPACE, callbacks=stop, **options)
+    assert 4 <= len(first.trials) <= 5
+    result = bq.minimize(plain, SPACE, **options)
+    assert result.trials == load_history(file).trials
+    assert [t.number for t in result.trials] == list(range(9))
+    assert len({t.config["n"] for t in result.trials}) == 9
+
+
+def test_ctrl_c_in_a_parallel_run(tmp_path):
+    """The trials that were running are taken up again, with the same configurations."""
+
+    def stop(optimizer, trial):
+        if trial.number == 2:
+            raise KeyboardInterrupt
+
+    options = {"n_trials": 8, "seed": 0, "strategy": "random", "storage": tmp_path / "r.db"}
+    first = bq.minimize(slow, SPACE, callbacks=stop, n_jobs=2, **options)
+    assert first.stopped == "interrupted"
+    result = bq.minimize(plain, SPACE, **options)
+    assert [t.number for t in result.trials] == list(range(8))
+    assert all(t in result.trials for t in first.trials)
