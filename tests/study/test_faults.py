@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 
@@ -96,3 +97,51 @@ def test_a_process_killed_in_an_evaluation(tmp_path):
     result = bq.minimize(value, SPACE, storage=file, **OPTIONS)
     assert result.resumed == 3
     assert result.trials == bq.minimize(value, SPACE, **OPTIONS).trials
+
+
+def test_three_processes_on_one_study_one_of_them_killed(tmp_path):
+    file, told = tmp_path / "r.db", tmp_path / "told"
+    told.touch()
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=study, args=(file, told)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    while len(told.read_text().split()) < 8:
+        time.sleep(0.01)
+    os.kill(processes[0].pid, signal.SIGKILL)
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes[1:]] == [0, 0]
+    stored = bq.minimize(value, SPACE, storage=file, **OPTIONS).trials
+    numbers = [int(line) for line in told.read_text().split()]
+    assert len(numbers) == len(set(numbers))
+    assert [trial.number for trial in stored] == list(range(30))
+    assert len({trial.key for trial in stored}) == 30
+    assert all(trial.value == value(trial.config) for trial in stored)
+
+
+def test_ctrl_c_ends_a_parallel_run_and_its_workers(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, time\n"
+        "import bosquet as bq\n"
+        "def f(c):\n"
+        "    print('begun', flush=True)\n"
+        "    time.sleep(60 if c['x'] < 2 else 0)\n"
+        "if __name__ == '__main__':\n"
+        "    space = bq.Space({'x': bq.Float(0, 1)})\n"
+        "    r = bq.minimize(f, space, n_trials=4, n_jobs=2, storage=sys.argv[1])\n"
+        "    print(r.stopped)\n"
+    )
+    file = tmp_path / "r.db"
+    process = subprocess.Popen(
+        [sys.executable, script, file], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert [process.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=20)[0] == "interrupted\n"  # workers hold no pipe open
+    assert process.returncode == 0
+    result = bq.minimize(
+        lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=4, storage=file
+    )
+    assert [trial.state for trial in result.trials] == ["complete"] * 4

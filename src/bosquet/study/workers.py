@@ -14,6 +14,7 @@ import pickle
 import signal
 import threading
 import time
+import uuid
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -35,11 +36,12 @@ class Workers:
         self.slots = slots
         self._objective = _pickled(objective)
         self._timeout = trial_timeout
+        self._name = f"bosquet-worker-{uuid.uuid4().hex}"
         self._free: list[_Worker] = []
         self._busy: list[_Worker] = []
         try:
             for _ in range(slots):
-                self._free.append(_Worker.spawn(self._objective))
+                self._free.append(_Worker.spawn(self._name, self._objective))
             for worker in self._free:
                 worker.await_ready()
         except BaseException:
@@ -47,7 +49,7 @@ class Workers:
             raise
 
     def start(self, trial: Trial) -> None:
-        worker = self._free.pop() if self._free else _Worker.spawn(self._objective)
+        worker = self._free.pop() if self._free else _Worker.spawn(self._name, self._objective)
         try:
             worker.connection.send(dict(trial.config))
         except OSError:  # it died while idle
@@ -100,6 +102,10 @@ class Workers:
         for worker in (*self._free, *self._busy):
             worker.kill()
         self._free, self._busy = [], []
+        # Ctrl-C may come while a worker is between two lists.
+        for process in multiprocessing.active_children():
+            if process.name == self._name:
+                _kill(process)
 
 
 @dataclass(eq=False)
@@ -111,9 +117,9 @@ class _Worker:
     asked: float = 0.0
 
     @classmethod
-    def spawn(cls, objective: bytes) -> _Worker:
+    def spawn(cls, name: str, objective: bytes) -> _Worker:
         ours, theirs = _SPAWN.Pipe()
-        process = _SPAWN.Process(target=_work, args=(theirs,), name="bosquet-worker")
+        process = _SPAWN.Process(target=_work, args=(theirs,), name=name)
         process.start()
         theirs.close()
         worker = cls(process, ours)
@@ -147,13 +153,17 @@ class _Worker:
         return f"exited with code {code}"
 
     def kill(self) -> None:
-        """Ends the worker and what it has started: it leads a process group of its own."""
-        if hasattr(os, "killpg") and self.process.pid is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.join()
+        _kill(self.process)
         self.connection.close()
+
+
+def _kill(process: BaseProcess) -> None:
+    """Ends a worker and what it has started: it leads a process group of its own."""
+    if hasattr(os, "killpg") and process.pid is not None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
 
 
 def _pickled(objective: Objective) -> bytes:
