@@ -9,7 +9,7 @@ import bosquet as bq
 from bosquet.acquisition.base import LowerBound
 from bosquet.models.add_tree import add_tree
 from bosquet.models.gp import AdditiveGP
-from bosquet.search.node_sum import best_path, maximise_node_sum, promising_paths
+from bosquet.search.node_sum import best_path, best_paths, maximise_node_sum, promising_paths
 
 SPACES = {
     "tree": bq.benchmarks.large_balanced(shared=True).space,
@@ -41,6 +41,21 @@ def test_the_best_path_is_the_best_of_all(name):
         total, options = best_path(space, values)
         assert total == pytest.approx(max(sums.values()))
         assert sums[space.tree.path_of(options)] == pytest.approx(total)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_the_k_best_paths_are_those_of_all(name):
+    space = SPACES[name]
+    for seed in range(5):
+        values = np.random.default_rng(seed).normal(size=len(space.nodes)).tolist()
+        sums = {path: sum(values[i] for i in path) for path in space.tree.paths()}
+        for k in (1, 3, 1000):
+            found = best_paths(space, values, k)
+            expected = sorted(sums.values(), reverse=True)[:k]
+            np.testing.assert_allclose([total for total, _ in found], expected)
+            paths = [space.tree.path_of(options) for _, options in found]
+            assert len(set(paths)) == len(paths)
+            np.testing.assert_allclose([sums[path] for path in paths], expected)
 
 
 def test_nodes_are_searched_one_by_one():

@@ -82,8 +82,9 @@ def test_every_sixth_trial_explores_where_branches_could_be_lost():
     assert explored == [5, 11, 17, 23]
     flat = warmed(bq.benchmarks.branin(), 12)
     assert not any("exploration" in t.info["why"] for t in flat.history.trials)
-    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
-        AddTree(explore_every=1)
+    for wrong in (1, 2.5, True, "6"):
+        with pytest.raises(ValueError, match=f"explore_every={wrong!r} must be at least 2"):
+            AddTree(explore_every=wrong)
 
 
 def test_it_explores_when_nothing_seems_left_to_gain():
@@ -188,3 +189,29 @@ def test_candidates_come_back_to_the_last_digit():
         trial = opt.ask()
         assert trial.config in candidates
         opt.tell(trial, (trial.config["y"] - 2.0) ** 2)
+
+
+def test_what_is_believed_of_a_pending_trial_is_not_gained_again(monkeypatch):
+    """A falling line: the first proposal is believed to be lower than all that is known."""
+    seen = []
+
+    def record(best, noise):
+        seen.append(best)
+        return LogEI(best, noise)
+
+    monkeypatch.setattr(module, "LogEI", record)
+    opt = bq.Optimizer(bq.Space({"x": bq.Float(0, 1)}), AddTree(explore_every=None), seed=0)
+    for x in np.linspace(0, 0.5, 8):
+        opt.tell({"x": float(x)}, -float(x))
+    opt.ask(2)
+    opt.ask()
+    assert seen[1] < seen[0] - 0.1
+    assert seen[2] <= seen[1]
+
+
+def test_transforms_are_no_stronger_than_a_logarithm():
+    strategy = AddTree()
+    for lam, others in ((0.0, {0.5}), (1.0, {0.5, 1.5}), (2.0, {1.5})):
+        rivals = strategy._rivals(module.Setting("se", lam))
+        assert {rival.lam for rival in rivals if rival.kernel == "se"} == others
+        assert [rival.lam for rival in rivals if rival.kernel == "matern52"] == [lam]

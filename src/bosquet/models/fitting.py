@@ -15,6 +15,15 @@ Array = NDArray[np.float64]
 _FAILED = 1e25  # what the optimizer sees where a covariance has no factor
 
 
+def with_prior(
+    log_likelihood: Callable[[Array], tuple[float, Array]], hyper: Hyperparameters, theta: Array
+) -> tuple[float, Array]:
+    """The log posterior of theta up to a constant, and its gradient."""
+    likelihood, gradient = log_likelihood(theta)
+    prior, by_theta = hyper.log_prior(theta)
+    return likelihood + prior, gradient + by_theta
+
+
 def maximise(
     log_posterior: Callable[[Array], tuple[float, Array]],
     hyper: Hyperparameters,

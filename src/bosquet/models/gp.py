@@ -22,7 +22,7 @@ from scipy.linalg import lapack
 from bosquet.kernels.components import Component, Hyperparameters
 from bosquet.kernels.sums import Cross, Gram, Index, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
-from bosquet.models.fitting import maximise
+from bosquet.models.fitting import maximise, with_prior
 
 Array = NDArray[np.float64]
 
@@ -117,9 +117,7 @@ class AdditiveGP:
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
         """The log likelihood plus the log prior, and the gradient."""
-        likelihood, gradient = self.log_likelihood(theta)
-        prior, by_theta = self.hyper.log_prior(theta)
-        return likelihood + prior, gradient + by_theta
+        return with_prior(self.log_likelihood, self.hyper, theta)
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta by L-BFGS-B from the given starts, and its log posterior."""

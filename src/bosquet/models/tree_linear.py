@@ -41,7 +41,7 @@ from scipy.linalg import solve_triangular
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
 from bosquet.linalg import cholesky, inverse_from_cholesky
-from bosquet.models.fitting import maximise
+from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import NOISE_FLOOR, solve
 from bosquet.models.leaf_batch import Batch, Factored, GivenLeaf, Rows, batches
 from bosquet.models.tree_leaves import Leaf, TreeLinear
@@ -91,9 +91,7 @@ class TreeGP:
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
         """The log likelihood plus the log prior, and the gradient."""
-        likelihood, gradient = self.log_likelihood(theta)
-        prior, by_theta = self.hyper.log_prior(theta)
-        return likelihood + prior, gradient + by_theta
+        return with_prior(self.log_likelihood, self.hyper, theta)
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta by L-BFGS-B from the given starts, and its log posterior."""

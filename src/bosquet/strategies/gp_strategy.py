@@ -120,7 +120,8 @@ class GPStrategy(Strategy):
             raise ValueError(f"acquisition={acquisition!r} must be one of {', '.join(allowed)}")
         if kernel not in ("evidence", "matern52", "se"):
             raise ValueError(f"kernel={kernel!r} must be 'evidence', 'matern52' or 'se'")
-        if explore_every is not None and explore_every < 2:
+        whole = isinstance(explore_every, int) and not isinstance(explore_every, bool)
+        if explore_every is not None and not (whole and explore_every >= 2):
             raise ValueError(f"explore_every={explore_every!r} must be at least 2, or None")
         self.acquisition = acquisition
         self.kernel = kernel
