@@ -26,7 +26,8 @@ LeafSees = Literal["own", "path"]
 
 # Priors of the default model: one common value per kind, and small deviations from it.
 OFFSET = Prior(np.log(0.1), 1.0)
-WEIGHT = Prior(np.log(0.3), 1.0)
+LEVEL = Prior(np.log(0.3), 1.0)  # of inner nodes
+WAVE = Prior(np.log(0.5), LENGTH.sd)  # with 1, few trials leave a shared variable at its ends
 WEIGHT_SD = 0.3
 LEAF_SD = 0.3  # of the variance of one leaf
 FEATURE_SD = 0.3  # of the length-scale of one feature
@@ -201,11 +202,12 @@ class _Slots:
         return self._tied("offset", OFFSET, None, 0.0, Prior(OFFSET.mean, np.inf), _LOG_VARIANCE)
 
     def weight(self, name: str, common: str) -> int:
-        return self._tied(common, WEIGHT, name, WEIGHT_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
+        prior = LEVEL if common == "constant" else OWN
+        return self._tied(common, prior, name, WEIGHT_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
 
     def wave(self, dimension: int) -> int:
         name = f"wave {dimension}"
-        return self._tied("wave", LENGTH, name, FEATURE_SD, Prior(LENGTH.mean, np.inf), _LOG_WAVE)
+        return self._tied("wave", WAVE, name, FEATURE_SD, Prior(WAVE.mean, np.inf), _LOG_WAVE)
 
     def _tied(
         self,

@@ -194,7 +194,9 @@ class TreeEI(GPStrategy):
         else:
             n = len({promise.path for promise in promises})
             why = f"highest log EI ({value:.3g}) on the {k} best of {n} by path EI"
-        ranked = {space.tree.path_label(p.path): p.value for p in promises[:_TOLD]}
+        ranked: dict[str, float] = {}
+        for promise in promises[:_TOLD]:  # a path's spare promises come after its best one
+            ranked.setdefault(space.tree.path_label(promise.path), promise.value)
         info = {"path": label, "acquisition": value, "path_ei": ranked, "why": why}
         return Proposal(config, info)
 
