@@ -61,9 +61,9 @@ WHY = """\
 ## Why the paper's search stays behind where variables are shared
 
 `tree-ei.paper` again, with a look inside. Two causes. Path EI looks at the level of a path,
-b_p + z' c, and not at how deep a leaf's minimum lies below it; maximum likelihood finds that a leaf
-with a large variance and a long length-scale needs no offset, so the variance of b_p goes to its
-bound, all path EIs become the exponential of minus some hundreds, and the path with the lowest level
+b_p + z' c, and not at how deep a leaf's minimum lies below it; maximum likelihood finds that a
+leaf with a large variance and a long length-scale needs no offset, so the variance of b_p goes to
+its bound, path EIs become exponentials of minus some hundreds, and the path with the lowest level
 is taken again and again. And the maximum of path EI is at a corner of the shared variables, where
 they stay: right where the best value is at a corner, as in the paper's own functions, and out of
 reach where it is not.
