@@ -21,6 +21,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bosquet.data import Trial
+from bosquet.study.command import Command
 from bosquet.study.evaluate import Failure, Objective, evaluate
 from bosquet.study.runners import Outcome
 
@@ -35,6 +36,7 @@ class Workers:
     def __init__(self, objective: Objective, slots: int, trial_timeout: float | None) -> None:
         self.slots = slots
         self._objective = _pickled(objective)
+        self._command = objective if isinstance(objective, Command) else None
         self._timeout = trial_timeout
         self._name = f"bosquet-worker-{uuid.uuid4().hex}"
         self._free: list[_Worker] = []
@@ -51,7 +53,7 @@ class Workers:
     def start(self, trial: Trial) -> None:
         worker = self._free.pop() if self._free else _Worker.spawn(self._name, self._objective)
         try:
-            worker.connection.send(dict(trial.config))
+            worker.connection.send(trial)
         except OSError:  # it died while idle
             worker.kill()
             return self.start(trial)
@@ -92,7 +94,8 @@ class Workers:
             outcome = Failure(f"its worker process {worker.end()}")
         elif self._left(worker) == 0.0:
             worker.kill()
-            outcome = Failure(f"timeout of {self._timeout:g} s")
+            said = "" if self._command is None else self._command.last_words(worker.trial.number)
+            outcome = Failure(f"timeout of {self._timeout:g} s{said}")
         else:
             return []
         self._busy.remove(worker)
