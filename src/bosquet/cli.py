@@ -316,7 +316,7 @@ def _tune(options: argparse.Namespace) -> int:
         options.error("--read needs --command; a function returns its value")
     if options.trials is None and options.timeout is None:
         options.error("give --trials, --timeout or both: the search must end")
-    from bosquet.report.show import print_result
+    from bosquet.report.show import print_interrupted, print_result
     from bosquet.study.storages import name_of
     from bosquet.study.tune import tune
 
@@ -337,8 +337,8 @@ def _tune(options: argparse.Namespace) -> int:
             strategy=options.strategy,
             seed=options.seed,
         )
-    except KeyboardInterrupt:  # before the first trial, or in a hurry
-        print(f"interrupted; to go on:\n  {again}", file=sys.stderr)
+    except KeyboardInterrupt:  # before the first trial
+        print_interrupted(again)
         return 130
     name = [] if options.study is None else ["--study", options.study]
     print_result(result, again, shlex.join([*_program(), "show", name_of(options.storage), *name]))

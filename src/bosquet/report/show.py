@@ -39,9 +39,13 @@ def print_result(result: Result, again: str, show: str) -> None:
     )
     print_found(console, history)
     if result.stopped == "interrupted":
-        say(f"interrupted; nothing is lost. To go on:\n  {again}")
+        print_interrupted(again)
     else:
         console.print(f"\nSee again: {escape(show)}", soft_wrap=True)
+
+
+def print_interrupted(again: str) -> None:
+    say(f"interrupted; what has ended is stored. To go on:\n  {again}")
 
 
 def print_found(console: Console, history: History) -> None:

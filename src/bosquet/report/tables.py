@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bosquet.data import History, Trial
 
-_NUMBERS = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
+_NUMBERS = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
 
 

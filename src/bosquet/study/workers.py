@@ -15,6 +15,7 @@ import signal
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -123,7 +124,8 @@ class _Worker:
     def spawn(cls, name: str, objective: bytes) -> _Worker:
         ours, theirs = _SPAWN.Pipe()
         process = _SPAWN.Process(target=_work, args=(theirs,), name=name)
-        process.start()
+        with _interrupts_held():
+            process.start()
         theirs.close()
         worker = cls(process, ours)
         with contextlib.suppress(OSError):  # if it is gone already, await_ready will say so
@@ -169,6 +171,19 @@ def _kill(process: BaseProcess) -> None:
     process.join()
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Holds Ctrl-C back from a worker that is too young to know that it is not meant."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _pickled(objective: Objective) -> bytes:
     try:
         return pickle.dumps(objective)
@@ -183,6 +198,9 @@ def _work(connection: Connection) -> None:
     """The life of a worker: load the objective once, then evaluate until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C is for the parent, which then ends this group
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # forgets one that came before
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
         objective: Any = pickle.loads(connection.recv_bytes())  # of our own parent
