@@ -15,10 +15,13 @@ SPACE = bq.Space(
     {
         "a": bq.Float(-1, 1),
         "m": bq.Choice(
-            {"plain": {}, "deep": {"n": bq.Int(1, 9), "k": bq.Choice({"x": {}, "y": {"q": bq.Int(1, 9)}})}}
+            {
+                "plain": {},
+                "deep": {"n": bq.Int(1, 9), "k": bq.Choice({"x": {}, "y": {"q": bq.Int(1, 9)}})},
+            }
         ),
     }
-)  # fmt: skip
+)
 PLAIN = {"a": -0.5, "m": "plain"}
 DEEP = {"a": 1e-5, "m": "deep", "n": 3, "k": "y", "q": 7}
 REST = "{a} {?n:{n}} {?q:{q}}"
@@ -32,10 +35,18 @@ def filled(template, config, trial=0):
     ("template", "plain", "deep"),
     [
         ("p {a} {?n:-n {n}} {?q:{q}}", ["p", "-0.5"], ["p", "1e-05", "-n", "3", "7"]),
-        ("p --a={a} --n={?n:{n}}{?q:,{q}}", ["p", "--a=-0.5", "--n="], ["p", "--a=1e-05", "--n=3,7"]),
+        (
+            "p --a={a} --n={?n:{n}}{?q:,{q}}",
+            ["p", "--a=-0.5", "--n="],
+            ["p", "--a=1e-05", "--n=3,7"],
+        ),
         ("p {?n: -n {n} {?q:-q {q}}} {a}", ["p", "-0.5"], ["p", "-n", "3", "-q", "7", "1e-05"]),
         ("p {?n:{?q:{n}{q}}} {a}", ["p", "-0.5"], ["p", "37", "1e-05"]),
-        ("p {a} '' {?n: \"\" 'b c{n}'}{?q:{q}}", ["p", "-0.5", ""], ["p", "1e-05", "", "", "b c37"]),
+        (
+            "p {a} '' {?n: \"\" 'b c{n}'}{?q:{q}}",
+            ["p", "-0.5", ""],
+            ["p", "1e-05", "", "", "b c37"],
+        ),
         ("p {trial}.{a} {?n:{n}/{trial}} {?q:{q}}", ["p", "4.-0.5"], ["p", "4.1e-05", "3/4", "7"]),
         (
             """p '{{"a": {a}}}' {?n:'{{"n": {n}, "l": {{}}}}'} {?q:{q}}""",
@@ -44,7 +55,7 @@ def filled(template, config, trial=0):
         ),
         ("{m}/{m} {a} {?q:{k}{n}{q}}", ["plain/plain", "-0.5"], ["deep/deep", "1e-05", "y37"]),
     ],
-)  # fmt: skip
+)
 def test_words(template, plain, deep):
     assert filled(template, PLAIN, 4) == plain
     assert filled(template, DEEP, 4) == deep
@@ -58,7 +69,7 @@ def test_words(template, plain, deep):
         ("p {b} " + REST, r"\{b\} is not a parameter; the space has a, m, n, k, q"),
         ("p {?b:x} " + REST, r"\{b\} is not a parameter"),
         ("p {?trial:x} " + REST, r"\{trial\} is not a parameter"),
-        ("p {n} " + REST, r"\{n\} may be inactive: it exists only where m='deep'. Write it as \{\?n:"),
+        ("p {n} " + REST, r"\{n\} may be inactive: it exists only where m='deep'. Write it as"),
         ("p {?n:{q}} " + REST, "it exists only where m='deep' and k='y'"),
         ("p {?a:{n}} " + REST, r"\{n\} may be inactive"),
         ("p {a} {?n:{n}}", r"there is no \{q\} in it"),
@@ -68,7 +79,7 @@ def test_words(template, plain, deep):
         ("p {a} {?q:{q}} {?n:{n}", r"the part \{\?n:\.\.\. is not closed"),
         ("p \0 " + REST, "control characters"),
     ],
-)  # fmt: skip
+)
 def test_bad_templates_are_told(template, message):
     with pytest.raises(ValueError, match=message):
         Template(template, SPACE)

@@ -69,10 +69,7 @@ def _split(place: str, what: str) -> tuple[Path, str]:
 
 @cache
 def _module(path: Path) -> ModuleType:
-    """The module of a file. As for a script, its directory is where it imports from."""
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    """The module of a file, which may import its neighbours."""
     name = path.stem
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__file__", None) == str(path):
@@ -84,10 +81,17 @@ def _module(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    folder = str(path.parent)
+    sys.path.insert(0, folder)  # as for a script
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         text = str(error) if isinstance(error, SyntaxError) else failure_text(error)
         raise ValueError(f"{path.name} cannot be loaded: {text}") from error
+    finally:
+        # Later it comes last, as a worker that starts must not take a json.py there for Python's.
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
     return module
