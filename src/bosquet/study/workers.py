@@ -17,6 +17,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -177,6 +178,7 @@ def _interrupts_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # multiprocessing would start it now, and let Ctrl-C through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -202,13 +204,14 @@ def _work(connection: Connection) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    try:
-        objective: Any = pickle.loads(connection.recv_bytes())  # of our own parent
-    except Exception as error:  # noqa: BLE001 - the parent says what it was
-        connection.send(f"{type(error).__name__}: {error}")
-        return
-    connection.send(_READY)
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, OSError):  # the parent has closed the pipe
+        received = connection.recv_bytes()
+        try:
+            objective: Any = pickle.loads(received)  # of our own parent
+        except Exception as error:  # noqa: BLE001 - the parent says what it was
+            connection.send(f"{type(error).__name__}: {error}")
+            return
+        connection.send(_READY)
         while True:
             connection.send(evaluate(objective, connection.recv()))
 
