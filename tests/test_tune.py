@@ -326,6 +326,13 @@ def test_export_round_trip(capsys):
         assert line["option"] == (option if isinstance(option, str) else json.dumps(option))
 
 
+def test_a_reader_that_has_seen_enough():
+    bq.minimize(lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=1, storage="runs.db")
+    command = f"{shlex.quote(sys.executable)} -m bosquet.cli export runs.db -o - | true"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+
+
 def test_export_to_something_else(capsys):
     with pytest.raises(SystemExit):
         main(["export", "runs.db", "-o", "x.xlsx"])
