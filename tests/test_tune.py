@@ -329,8 +329,10 @@ def test_export_round_trip(capsys):
 def test_a_reader_that_has_seen_enough():
     bq.minimize(lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=1, storage="runs.db")
     command = f"{shlex.quote(sys.executable)} -m bosquet.cli export runs.db -o - | true"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
-    assert done.stderr == ""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    for environment in (buffered, buffered | {"PYTHONUNBUFFERED": "1"}):
+        done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment)
+        assert done.stderr == b""
 
 
 def test_export_to_something_else(capsys):
