@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,15 +26,72 @@ Runs already in --out are not made again, so an interrupted bench goes on where 
 Peers need: pip install 'bosquet[peers]'. The plot needs: pip install 'bosquet[bench]'.
 """
 
+_TUNE_EXAMPLES = """\
+examples:
+  bosquet tune train.py:objective --space train.py:space --trials 60
+  bosquet tune train.py:objective --space space.json --timeout 2h --jobs 4 --trial-timeout 10m
+  bosquet tune --space space.json --trials 100 --direction maximize \\
+      --command "solver --alpha {alpha} {?restarts:--restarts {restarts}}"
+  bosquet tune --space space.json --trials 100 --jobs 4 \\
+      --command "sim --x {x} --out out/{trial}.json" --read json:out/{trial}.json:metrics.loss
+
+templates (--command), which are split into words first and run without a shell:
+  {name}         the value of a parameter
+  {?name:...}    only where that parameter is active; may hold several words
+  {trial}        the number of the trial
+  {{ and }}      braces
+
+The same command again goes on with the stored study, until it has --trials trials in all.
+
+exit codes:
+  0    done            1    no trial has brought a value
+  2    bad input       130  interrupted (Ctrl-C); the message says how to go on
+"""
+
+_SHOW_EXAMPLES = """\
+examples:
+  bosquet show runs.db
+  bosquet show runs.db --study second
+  bosquet show postgresql://host/database
+
+exit codes: 0 shown; 2 no such file or study. Nothing is changed, also while the study runs.
+"""
+
+_BEST_EXAMPLES = """\
+examples:
+  bosquet best runs.db
+  bosquet best runs.db --json > best.json
+
+exit codes: 0 shown; 1 no trial has brought a value; 2 no such file or study.
+"""
+
+_EXPORT_EXAMPLES = """\
+examples:
+  bosquet export runs.db -o trials.csv
+  bosquet export runs.db -o trials.json
+  bosquet export runs.db -o - | column -s, -t
+
+One row a trial that has ended: number, state, value, noise_variance, reason, then the parameters
+by their qualified names (model=svm/C). Inactive ones are empty in CSV and left out in JSON.
+
+exit codes: 0 written; 2 no such file or study.
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
+    options.arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return int(options.command(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, ImportError, OSError) as error:
         print(f"bosquet: {error}", file=sys.stderr)
         return 2
@@ -40,20 +101,139 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bosquet",
         description="Bayesian optimization that uses the structure of a search space.",
+        epilog="'bosquet COMMAND --help' has examples and exit codes.",
     )
     parser.add_argument("--version", action="version", version=f"bosquet {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_tune(commands)
+    _add_show(commands)
+    _add_best(commands)
+    _add_export(commands)
     _add_demo(commands)
     _add_bench(commands)
     return parser
 
 
+def _add_command(commands: Any, name: str, **texts: str) -> argparse.ArgumentParser:
+    return commands.add_parser(  # type: ignore[no-any-return]
+        name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts
+    )
+
+
+def _add_tune(commands: Any) -> None:
+    tune = _add_command(
+        commands,
+        "tune",
+        help="tune a Python function, or any program",
+        description="Searches a space for the configuration with the best value. Every trial is "
+        "stored at once:\na kill costs at most what was running.",
+        epilog=_TUNE_EXAMPLES,
+    )
+    tune.add_argument(
+        "objective",
+        nargs="?",
+        metavar="FILE.py:NAME",
+        help="a function that takes a configuration (a dict) and returns a number",
+    )
+    tune.add_argument("--command", metavar="TEMPLATE", help="a program to run instead")
+    tune.add_argument(
+        "--read",
+        metavar="WHERE",
+        help="the value of --command: 'stdout' (its last line that is not empty; the default), "
+        "'json:FILE' or 'json:FILE:key.below' (a file it writes; {trial} in FILE is the number)",
+    )
+    tune.add_argument("--space", required=True, metavar="FILE.json|FILE.py:NAME")
+    tune.add_argument("--trials", type=_positive, metavar="N", help="trials of the study in all")
+    tune.add_argument(
+        "--timeout", type=_duration, metavar="TIME", help="start no trial after: 90s, 30m, 2h, 1d"
+    )
+    tune.add_argument(
+        "--trial-timeout", type=_duration, metavar="TIME", help="end a trial that takes longer"
+    )
+    tune.add_argument(
+        "--jobs", type=_positive, default=1, metavar="K", help="trials at once (default: 1)"
+    )
+    tune.add_argument(
+        "--storage",
+        default="runs.db",
+        metavar="FILE|URL",
+        help="SQLite file or database URL (default: %(default)s)",
+    )
+    tune.add_argument("--study", metavar="NAME", help="to tell studies of one storage apart")
+    tune.add_argument(
+        "--direction",
+        choices=("minimize", "maximize"),
+        default="minimize",
+        help="default: minimize",
+    )
+    tune.add_argument(
+        "--strategy",
+        default="auto",
+        metavar="NAME",
+        help=f"{', '.join(STRATEGIES)} (default: auto)",
+    )
+    tune.add_argument("--seed", type=_seed, metavar="N", help="default: drawn, and stored")
+    tune.set_defaults(run=_tune, error=tune.error)
+
+
+def _add_show(commands: Any) -> None:
+    show = _add_command(
+        commands,
+        "show",
+        help="show a stored study: best, branches, failures",
+        description="Shows the best configuration, the best of each branch, failures by reason "
+        "and running trials.",
+        epilog=_SHOW_EXAMPLES,
+    )
+    _add_study(show)
+    show.set_defaults(run=_show)
+
+
+def _add_best(commands: Any) -> None:
+    best = _add_command(
+        commands,
+        "best",
+        help="print the best configuration of a stored study",
+        description="Prints the best configuration of a stored study.",
+        epilog=_BEST_EXAMPLES,
+    )
+    _add_study(best)
+    best.add_argument("--json", action="store_true", help="for programs")
+    best.set_defaults(run=_best)
+
+
+def _add_export(commands: Any) -> None:
+    export = _add_command(
+        commands,
+        "export",
+        help="write the trials of a stored study as CSV or JSON",
+        description="Writes the trials of a stored study as CSV or JSON.",
+        epilog=_EXPORT_EXAMPLES,
+    )
+    _add_study(export)
+    export.add_argument(
+        "-o",
+        "--out",
+        type=_table_file,
+        required=True,
+        metavar="FILE",
+        help="FILE.csv, FILE.json, or - for CSV on stdout",
+    )
+    export.set_defaults(run=_export)
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("storage", metavar="FILE|URL", help="what tune had as --storage")
+    parser.add_argument("--study", metavar="NAME", help="needed if there are several")
+
+
 def _add_demo(commands: Any) -> None:
-    demo = commands.add_parser(
+    demo = _add_command(
+        commands,
         "demo",
         help="tune a real conditional pipeline, with a progress bar",
         description="Tunes a conditional scikit-learn pipeline (scaling, feature reduction, five "
-        "estimators) and prints the best configuration of each branch.",
+        "estimators)\nand prints the best configuration of each branch.",
     )
     demo.add_argument(
         "--dataset",
@@ -64,17 +244,17 @@ def _add_demo(commands: Any) -> None:
     _add_run_options(demo, trials=40)
     demo.add_argument("--strategy", choices=STRATEGIES, default="auto", help="default: %(default)s")
     demo.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
-    demo.set_defaults(command=_demo)
+    demo.set_defaults(run=_demo)
 
 
 def _add_bench(commands: Any) -> None:
-    bench = commands.add_parser(
+    bench = _add_command(
+        commands,
         "bench",
         help="compare strategies and peers on problems over seeds",
         description="Runs every method on every problem for every seed, and prints quartiles, the "
-        "worst seed and the CPU time per ask.",
+        "worst seed\n and the CPU time per ask.",
         epilog=_BENCH_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     bench.add_argument(
         "--methods", default="add-tree,sobol", help="names by comma (default: %(default)s)"
@@ -94,7 +274,7 @@ def _add_bench(commands: Any) -> None:
     bench.add_argument("--markdown", type=Path, help="also write the tables here")
     bench.add_argument("--plot", type=Path, help="also write a plot here (.png, .svg, .pdf)")
     bench.add_argument("--list", action="store_true", help="list methods and problems, and end")
-    bench.set_defaults(command=_bench)
+    bench.set_defaults(run=_bench)
 
 
 def _add_run_options(parser: argparse.ArgumentParser, trials: int) -> None:
@@ -113,6 +293,103 @@ def _seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} must be a non-negative integer")
     return int(text)
+
+
+def _duration(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if not match or not float(match[1]):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must be a time such as 90 (seconds), 90s, 30m, 2h or 1d"
+        )
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
+
+
+def _table_file(text: str) -> Path | None:
+    if text == "-":
+        return None
+    if Path(text).suffix not in (".csv", ".json"):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .csv or .json, or be -")
+    return Path(text)
+
+
+def _tune(options: argparse.Namespace) -> int:
+    if (options.objective is None) == (options.command is None):
+        options.error("give FILE.py:NAME or --command, one of them")
+    if options.read is not None and options.command is None:
+        options.error("--read needs --command; a function returns its value")
+    if options.trials is None and options.timeout is None:
+        options.error("give --trials, --timeout or both: the search must end")
+    from bosquet.report.show import print_interrupted, print_result
+    from bosquet.study.storages import name_of
+    from bosquet.study.tune import tune
+
+    again = shlex.join([*_program(), *options.arguments])
+    try:
+        result = tune(
+            options.objective,
+            options.command,
+            options.read or "stdout",
+            options.space,
+            n_trials=options.trials,
+            timeout=options.timeout,
+            trial_timeout=options.trial_timeout,
+            n_jobs=options.jobs,
+            storage=options.storage,
+            study_name=options.study,
+            direction=options.direction,
+            strategy=options.strategy,
+            seed=options.seed,
+        )
+    except KeyboardInterrupt:  # before the first trial
+        print_interrupted(again)
+        return 130
+    name = [] if options.study is None else ["--study", options.study]
+    print_result(result, again, shlex.join([*_program(), "show", name_of(options.storage), *name]))
+    if result.stopped == "interrupted":
+        return 130
+    return 0 if result.history.best is not None else 1
+
+
+def _program() -> list[str]:
+    """What to type for this program."""
+    if sys.argv[0].endswith(".py"):
+        return ["python", "-m", "bosquet.cli"]
+    return ["bosquet"] if shutil.which("bosquet") == sys.argv[0] else [sys.argv[0]]
+
+
+def _show(options: argparse.Namespace) -> int:
+    from bosquet.report.show import print_study
+    from bosquet.study import read_study
+
+    print_study(read_study(options.storage, options.study))
+    return 0
+
+
+def _best(options: argparse.Namespace) -> int:
+    from bosquet.report.show import best_json, best_text
+    from bosquet.study import read_study
+
+    study = read_study(options.storage, options.study)
+    best = study.history.best
+    if best is None:
+        print(f"bosquet: {study.where}: no trial has brought a value", file=sys.stderr)
+        return 1
+    print(best_json(best) if options.json else best_text(best))
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from bosquet.report.export import to_csv, to_json
+    from bosquet.study import read_study
+
+    history = read_study(options.storage, options.study).history
+    if options.out is None:
+        print(to_csv(history), end="")
+    else:
+        written = to_json(history) if options.out.suffix == ".json" else to_csv(history)
+        options.out.write_text(written, encoding="utf-8")
+        print(f"{len(history)} trials written to {options.out}", file=sys.stderr)
+    return 0
 
 
 def _demo(options: argparse.Namespace) -> int:

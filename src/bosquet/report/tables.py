@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from bosquet.data import History, Trial
 
+_NUMBERS = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
+_SHOWN_NUMBERS = 5  # of the trials that failed alike
+
 
 def branches_table(history: History) -> Table:
     """The best configuration of each path, best path first."""
-    space = history.space
-    decided = {space.dimensions[choice].name for choice in space.tree.children}
+    decided = _branching(history)
     visits: dict[str, int] = {}
     for trial in history.trials:
-        label = space.path_label(trial.config)
+        label = history.space.path_label(trial.config)
         visits[label] = visits.get(label, 0) + 1
     table = Table(title="Best configuration of each branch", title_justify="left")
     table.add_column("branch", style="bold")
@@ -25,14 +30,31 @@ def branches_table(history: History) -> Table:
     best = history.best_by_path()
     for label, trial in best.items():
         table.add_row(
-            label or "all",
+            escape(label or "all"),
             str(visits[label]),
             f"{trial.value:.4g}",
-            config_text(trial, leave_out=decided),
+            escape(config_text(trial, leave_out=decided)),
             style="green" if trial is history.best else None,
         )
     for label in visits.keys() - best.keys():
-        table.add_row(label or "all", str(visits[label]), "failed", "")
+        table.add_row(escape(label or "all"), str(visits[label]), "failed", "")
+    return table
+
+
+def failures_table(failed: Iterable[Trial]) -> Table:
+    """Failures by reason, the most frequent first; reasons may differ in numbers."""
+    alike: dict[str, list[Trial]] = {}
+    for trial in failed:
+        alike.setdefault(_NUMBERS.sub("#", str(trial.reason)), []).append(trial)
+    table = Table(title="Failures", title_justify="left")
+    table.add_column("count", justify="right")
+    table.add_column("reason (of the last one)", overflow="fold")
+    table.add_column("trials", overflow="fold")
+    for trials in sorted(alike.values(), key=len, reverse=True):
+        numbers = [str(trial.number) for trial in trials[-_SHOWN_NUMBERS:]]
+        dots = ["..."] if len(trials) > _SHOWN_NUMBERS else []
+        reason = escape(str(trials[-1].reason))
+        table.add_row(str(len(trials)), reason, ", ".join(dots + numbers))
     return table
 
 
@@ -42,6 +64,11 @@ def config_text(trial: Trial, leave_out: set[str] | frozenset[str] = frozenset()
         for name, value in trial.config.items()
         if name not in leave_out
     )
+
+
+def _branching(history: History) -> set[str]:
+    space = history.space
+    return {space.dimensions[choice].name for choice in space.tree.children}
 
 
 def _value_text(value: Any) -> str:

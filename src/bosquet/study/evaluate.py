@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bosquet.data import Evaluation
+from bosquet.data import Evaluation, Trial
+from bosquet.study.command import Command, CommandFailed
 
 Objective = Callable[[dict[str, Any]], Any]
 
@@ -20,16 +21,21 @@ class Failure:
     reason: str
 
 
-def evaluate(objective: Objective, config: dict[str, Any]) -> Evaluation | Failure:
+def evaluate(objective: Objective, trial: Trial) -> Evaluation | Failure:
     """The result of the objective; what it raises or wrongly returns becomes a `Failure`.
 
     Only KeyboardInterrupt passes: it is meant for the run, not for the trial.
     """
     try:
-        returned = objective(dict(config))
+        config = dict(trial.config)
+        if isinstance(objective, Command):
+            returned: Any = objective(config, trial.number)
+        else:
+            returned = objective(config)
+    except CommandFailed as failed:
+        return Failure(str(failed))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the objective does
-        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return Failure(f"{text} ({_where(error)})")
+        return Failure(failure_text(error))
     if isinstance(returned, Evaluation):
         return returned
     try:
@@ -38,10 +44,11 @@ def evaluate(objective: Objective, config: dict[str, Any]) -> Evaluation | Failu
         return Failure(f"the objective returned {_shortened(returned)} instead of a number")
 
 
-def _where(error: BaseException) -> str:
-    """The line of the innermost call, for somebody who looks for the mistake."""
+def failure_text(error: BaseException) -> str:
+    """An error with the line of the innermost call, for somebody who looks for the mistake."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(last.filename).name}:{last.lineno} in {last.name}"
+    return f"{text} ({Path(last.filename).name}:{last.lineno} in {last.name})"
 
 
 def _shortened(value: object, longest: int = 80) -> str:

@@ -169,6 +169,41 @@ def _to_trial(space: Space, frozen: Any, attributes: Mapping[str, Any]) -> Trial
     return trial.failed(attributes.get("reason") or f"state {frozen.state.name} without a reason")
 
 
+@dataclass(frozen=True)
+class StoredStudy:
+    """A stored study at one moment."""
+
+    where: str
+    """The storage and the study's name, for messages."""
+    history: History
+    """The trials that have ended. Its space lacks constraints that are functions."""
+    running: tuple[Trial, ...]
+    left: tuple[Trial, ...]
+    """Trials whose process died or was interrupted: the next run takes them up again."""
+    seed: int
+    strategy: str
+
+
+def read_study(storage: Any, study_name: str | None = None) -> StoredStudy:
+    """A stored study, by default the only one; it is left as it is, nothing in it is executed."""
+    where, header, found = _stored(storage, study_name)
+    data = header["space"]
+    kept = [entry for entry in data["constraints"] if entry["type"] != "function"]
+    space = _stored_space(data | {"constraints": kept}, where)
+    counted, _ = _rounds(_to_row(space, frozen, where) for frozen in found)
+    seen = _snapshot(counted.values())
+    dead = {number for number, rows in counted.items() if rows[-1].dead}
+    left = [trial for trial in seen.running if trial.number in dead]
+    return StoredStudy(
+        where,
+        History(space, seen.ended, header["direction"]),
+        tuple(trial for trial in seen.running if trial.number not in dead),
+        tuple(sorted([*left, *(trial for trial, _ in seen.lost)], key=lambda t: t.number)),
+        header["seed"],
+        header["strategy"],
+    )
+
+
 def load_history(
     storage: Any, study_name: str | None = None, space: Space | None = None
 ) -> History:
@@ -176,30 +211,43 @@ def load_history(
 
     ``space`` is needed where constraints are functions, which are not stored.
     """
-    name = _checked_name(study_name)
-    where = f"{name_of(storage)}, study {name!r}"
+    where, header, found = _stored(storage, _checked_name(study_name))
+    if space is None:
+        space = _stored_space(header["space"], where)
+    else:
+        _refuse(where, list(_differences(header["space"], _as_json(space.to_dict()), "space")))
+    counted, _ = _rounds(_to_row(space, frozen, where) for frozen in found)
+    return History(space, _snapshot(counted.values()).ended, header["direction"])
+
+
+def _stored(storage: Any, study_name: str | None) -> tuple[str, dict[str, Any], list[Any]]:
+    """How messages call a study, its header and its Optuna trials; None is the only study."""
+    where = name_of(storage)
     with storage_errors(where):
         opened, close = open_storage(storage, must_exist=True)
         try:
             names = [study.study_name for study in opened.get_all_studies()]
+            name = names[0] if study_name is None and len(names) == 1 else study_name
             if name not in names:
-                raise StorageError(f"{where}: not there; stored are {', '.join(map(repr, names))}")
+                listed = ", ".join(map(repr, names)) or "none"
+                problem = ": which study?" if name is None else f", study {name!r}: not there;"
+                raise StorageError(f"{where}{problem} stored are {listed}")
             study_id = opened.get_study_id_from_name(name)
             header = opened.get_study_user_attrs(study_id).get(_HEADER)
             found = opened.get_all_trials(study_id, deepcopy=False)
         finally:
             close()
+    where = f"{where}, study {name!r}"
     if header is None:
         raise _foreign(where)
-    if space is None:
-        try:
-            space = Space.from_dict(header["space"])
-        except SpaceError as error:
-            raise ValueError(f"{where}: the stored space cannot be made ({error})") from None
-    else:
-        _refuse(where, list(_differences(header["space"], _as_json(space.to_dict()), "space")))
-    counted, _ = _rounds(_to_row(space, frozen, where) for frozen in found)
-    return History(space, _snapshot(counted.values()).ended, header["direction"])
+    return where, header, found
+
+
+def _stored_space(data: Mapping[str, Any], where: str) -> Space:
+    try:
+        return Space.from_dict(data)
+    except SpaceError as error:
+        raise ValueError(f"{where}: the stored space cannot be made ({error})") from None
 
 
 # -- a study being run -----------------------------------------------------------------------
@@ -396,7 +444,7 @@ class OptunaStore:
 
 
 def _foreign(where: str) -> StorageError:
-    return StorageError(f"{where}: not made by bosquet; give another study_name")
+    return StorageError(f"{where}: not made by bosquet; give another study name")
 
 
 def _refuse(where: str, differences: list[str]) -> None:
@@ -404,7 +452,7 @@ def _refuse(where: str, differences: list[str]) -> None:
         more = f"; and {len(differences) - 5} more" if len(differences) > 5 else ""
         raise ValueError(
             f"{where} is stored with something else. {'; '.join(differences[:5])}{more}. "
-            "Give what is stored, or another study_name"
+            "Give what is stored, or another study name"
         )
 
 

@@ -46,7 +46,7 @@ class InProcess:
 
     def wait(self) -> list[Outcome]:
         assert self._trial is not None
-        return [(self._trial, evaluate(self._objective, self._trial.config))]
+        return [(self._trial, evaluate(self._objective, self._trial))]
 
     def close(self) -> None:
         pass
@@ -63,7 +63,7 @@ class OnExecutor:
 
     def start(self, trial: Trial) -> None:
         try:
-            future = self._executor.submit(evaluate, self._objective, dict(trial.config))
+            future = self._executor.submit(evaluate, self._objective, trial)
         except RuntimeError as error:  # broken (BrokenExecutor is one), or shut down
             raise NoMoreWork(f"the executor takes no more work: {_text(error)}") from error
         self._running[future] = trial

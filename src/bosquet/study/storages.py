@@ -39,6 +39,8 @@ def open_storage(storage: Any, *, must_exist: bool = False) -> tuple[Any, Callab
         if file is not None:
             if must_exist and not file.is_file():
                 raise StorageError(f"{where}: there is no such file")
+            if must_exist and not file.stat().st_size:
+                raise StorageError(f"{where}: the file is empty, there is no study in it")
             _check_file(file)
             if not file.exists():
                 _make_file(file)
@@ -138,9 +140,9 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def storage_errors(where: str) -> Iterator[None]:
     """What a storage raises, as a `StorageError` that names it."""
+    optuna = load_optuna()
     import sqlalchemy.exc
 
-    optuna = load_optuna()
     try:
         yield
     except StorageError:

@@ -15,12 +15,15 @@ import signal
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bosquet.data import Trial
+from bosquet.study.command import Command
 from bosquet.study.evaluate import Failure, Objective, evaluate
 from bosquet.study.runners import Outcome
 
@@ -35,6 +38,7 @@ class Workers:
     def __init__(self, objective: Objective, slots: int, trial_timeout: float | None) -> None:
         self.slots = slots
         self._objective = _pickled(objective)
+        self._command = objective if isinstance(objective, Command) else None
         self._timeout = trial_timeout
         self._name = f"bosquet-worker-{uuid.uuid4().hex}"
         self._free: list[_Worker] = []
@@ -51,7 +55,7 @@ class Workers:
     def start(self, trial: Trial) -> None:
         worker = self._free.pop() if self._free else _Worker.spawn(self._name, self._objective)
         try:
-            worker.connection.send(dict(trial.config))
+            worker.connection.send(trial)
         except OSError:  # it died while idle
             worker.kill()
             return self.start(trial)
@@ -92,7 +96,8 @@ class Workers:
             outcome = Failure(f"its worker process {worker.end()}")
         elif self._left(worker) == 0.0:
             worker.kill()
-            outcome = Failure(f"timeout of {self._timeout:g} s")
+            said = "" if self._command is None else self._command.last_words(worker.trial.number)
+            outcome = Failure(f"timeout of {self._timeout:g} s{said}")
         else:
             return []
         self._busy.remove(worker)
@@ -120,7 +125,8 @@ class _Worker:
     def spawn(cls, name: str, objective: bytes) -> _Worker:
         ours, theirs = _SPAWN.Pipe()
         process = _SPAWN.Process(target=_work, args=(theirs,), name=name)
-        process.start()
+        with _interrupts_held():
+            process.start()
         theirs.close()
         worker = cls(process, ours)
         with contextlib.suppress(OSError):  # if it is gone already, await_ready will say so
@@ -166,6 +172,20 @@ def _kill(process: BaseProcess) -> None:
     process.join()
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Holds Ctrl-C back from a worker that is too young to know that it is not meant."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # multiprocessing would start it now, and let Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _pickled(objective: Objective) -> bytes:
     try:
         return pickle.dumps(objective)
@@ -180,14 +200,18 @@ def _work(connection: Connection) -> None:
     """The life of a worker: load the objective once, then evaluate until the pipe is closed."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C is for the parent, which then ends this group
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # forgets one that came before
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    try:
-        objective: Any = pickle.loads(connection.recv_bytes())  # of our own parent
-    except Exception as error:  # noqa: BLE001 - the parent says what it was
-        connection.send(f"{type(error).__name__}: {error}")
-        return
-    connection.send(_READY)
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, OSError):  # the parent has closed the pipe
+        received = connection.recv_bytes()
+        try:
+            objective: Any = pickle.loads(received)  # of our own parent
+        except Exception as error:  # noqa: BLE001 - the parent says what it was
+            connection.send(f"{type(error).__name__}: {error}")
+            return
+        connection.send(_READY)
         while True:
             connection.send(evaluate(objective, connection.recv()))
 

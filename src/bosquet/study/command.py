@@ -1,0 +1,197 @@
+"""Programs that are not Python as objectives."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bosquet.space import Space
+from bosquet.study.template import TRIAL, Template
+
+_TAIL_BYTES = 65_536  # of an output that are looked at
+_TAIL_LINES = 3  # of stderr that a reason shows, shortened to
+_TAIL_LENGTH = 300
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and the like
+
+
+class CommandFailed(RuntimeError):
+    """A program brought no value, and why."""
+
+
+class Command:
+    """An objective that runs a program and reads the value from what it leaves.
+
+    ``template`` is a command with places for the parameters (see `bosquet.study.template`). It is
+    run without a shell, with nothing on stdin.
+
+    ``read`` is ``"stdout"`` (the last line that is not empty, a number and nothing else) or
+    ``"json:FILE"`` or ``"json:FILE:key"``: the number in a JSON file that the program writes anew
+    each time, at a key with dots for what is nested. ``{trial}`` in FILE is the trial's number.
+
+    `minimize` runs a command in worker processes only, which end with the study and take along
+    what they have started.
+    """
+
+    def __init__(self, template: str, space: Space, read: str = "stdout") -> None:
+        self._template = Template(template, space)
+        self._json = _json_place(read)
+        scratch = tempfile.mkdtemp(prefix="bosquet-")
+        weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
+        self._scratch = Path(scratch)  # where outputs go, so that a killed program leaves them
+
+    def __repr__(self) -> str:
+        return f"Command({self._template.text!r})"
+
+    @property
+    def shares_its_file(self) -> bool:
+        """Whether all trials write the same file, so that only one may run at a time."""
+        return self._json is not None and f"{{{TRIAL}}}" not in self._json.file
+
+    def check_program(self) -> None:
+        """Raises if the program is not there, as far as that can be known here and now."""
+        program = self._template.program
+        if program is not None and shutil.which(program) is None:
+            raise ValueError(f"command: there is no program {program!r} that could be run")
+
+    def words(self, config: Mapping[str, Any], trial: int = 0) -> list[str]:
+        """The program and its arguments for a configuration."""
+        return self._template.words(config, trial)
+
+    def __call__(self, config: Mapping[str, Any], trial: int = 0) -> float:
+        words = self.words(config, trial)
+        stdout, stderr = self._outputs(trial)
+        self._scratch.mkdir(exist_ok=True)  # it may be another machine
+        if self._json is not None:
+            self._json.expect(trial)
+        try:
+            with stdout.open("wb") as out, stderr.open("wb") as err:
+                code = _run(words, out, err)
+            if code:
+                raise CommandFailed(_ending(code))
+            return _last_number(stdout) if self._json is None else self._json.read(trial)
+        except CommandFailed as failed:
+            raise CommandFailed(f"{failed}{self.last_words(trial)}") from None
+        finally:
+            stdout.unlink(missing_ok=True)
+            stderr.unlink(missing_ok=True)
+
+    def last_words(self, trial: int) -> str:
+        """The end of what the program of a trial wrote to stderr, or else to stdout."""
+        stdout, stderr = self._outputs(trial)
+        for name, file in (("stderr", stderr), ("stdout", stdout)):
+            if said := _tail(file):
+                return f"; {name}: {said}"
+        return "; it wrote nothing"
+
+    def _outputs(self, trial: int) -> tuple[Path, Path]:
+        return self._scratch / f"{trial}.stdout", self._scratch / f"{trial}.stderr"
+
+
+def _run(words: list[str], out: Any, err: Any) -> int:
+    try:
+        return subprocess.call(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+    except OSError as error:
+        raise CommandFailed(f"{words[0]!r} cannot be started: {error.strerror}") from None
+
+
+def _ending(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+# -- what a program leaves -------------------------------------------------------------------
+
+
+def _last_number(stdout: Path) -> float:
+    lines = _last_lines(stdout)
+    if not lines:
+        raise CommandFailed("no value: stdout is empty")
+    try:
+        return float(lines[-1])
+    except ValueError:
+        shown = lines[-1][:80]
+        raise CommandFailed(
+            f"no value: the last line of stdout must be a number alone, not {shown!r}"
+        ) from None
+
+
+@dataclass(frozen=True)
+class _JsonPlace:
+    """Where in which JSON file the value is."""
+
+    file: str
+    key: str
+
+    def path(self, trial: int) -> Path:
+        return Path(self.file.replace(f"{{{TRIAL}}}", str(trial)))
+
+    def expect(self, trial: int) -> None:
+        """Makes sure that what an earlier trial left is not taken for this one's."""
+        if self.path(trial).exists():
+            os.utime(self.path(trial), (0, 0))
+
+    def read(self, trial: int) -> float:
+        path = self.path(trial)
+        try:
+            if path.stat().st_mtime == 0:
+                raise CommandFailed(f"no value: {path} was not written anew")
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CommandFailed(f"no value: {path}: {error.strerror}") from None
+        except ValueError as error:
+            raise CommandFailed(f"no value: {path} is not JSON: {error}") from None
+        for key in self.key.split(".") if self.key else ():
+            data = _below(data, key, path)
+        if isinstance(data, bool) or not isinstance(data, (int, float)):
+            where = f" at {self.key!r}" if self.key else ""
+            raise CommandFailed(
+                f"no value: {path}{where} must have a number, not {str(data)[:80]!r}"
+            )
+        return float(data)
+
+
+def _below(data: Any, key: str, path: Path) -> Any:
+    if isinstance(data, dict) and key in data:
+        return data[key]
+    if isinstance(data, list) and key.isdecimal() and int(key) < len(data):
+        return data[int(key)]
+    there = ", ".join(list(data)[:10]) if isinstance(data, dict) else type(data).__name__
+    raise CommandFailed(f"no value: {path} has no {key!r}, only {there}")
+
+
+def _json_place(read: str) -> _JsonPlace | None:
+    kind, _, place = read.partition(":")
+    file, _, key = place.partition(":")
+    if kind == "json" and file:
+        return _JsonPlace(file, key)
+    if read != "stdout":
+        raise ValueError(f"read={read!r} must be 'stdout', 'json:FILE' or 'json:FILE:key'")
+    return None
+
+
+def _tail(file: Path) -> str:
+    """The last lines of an output in one, fit for a terminal."""
+    text = " | ".join(_last_lines(file)[-_TAIL_LINES:])
+    return text if len(text) <= _TAIL_LENGTH else "..." + text[-_TAIL_LENGTH:]
+
+
+def _last_lines(file: Path) -> list[str]:
+    """The last lines that are not empty, without control characters."""
+    try:
+        with file.open("rb") as opened:
+            opened.seek(max(0, file.stat().st_size - _TAIL_BYTES))
+            text = opened.read().decode("utf-8", "replace")
+    except FileNotFoundError:  # it never began
+        return []
+    text = _ESCAPES.sub("", text)
+    lines = ("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
+    return [line.strip() for line in lines if line.strip()]
