@@ -5,8 +5,10 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bosquet.benchmarks.problem import Function
+from bosquet.data import Trial
 from bosquet.errors import SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Space
@@ -15,9 +17,9 @@ _TAG = 1971  # keeps the durations apart from the random numbers of methods and 
 _SPREAD = 1.0  # standard deviation of the log duration: one in six takes 2.7 times the median
 
 
-def durations(seed: int, n_trials: int) -> list[float]:
+def durations(seed: int, n_trials: int) -> NDArray[np.float64]:
     """How long each trial takes, in units of the median; the same however many workers."""
-    return np.random.default_rng([_TAG, seed]).lognormal(0.0, _SPREAD, n_trials).tolist()
+    return np.random.default_rng([_TAG, seed]).lognormal(0.0, _SPREAD, n_trials)
 
 
 def simulate(
@@ -30,7 +32,7 @@ def simulate(
     optimizer = Optimizer(space, strategy, seed=seed)
     lasts = durations(seed, n_trials)
     running: list[tuple[float, int]] = []
-    trials = {}
+    trials: dict[int, Trial] = {}
     now = 0.0
     while len(trials) < n_trials or running:
         while len(trials) < n_trials and len(running) < workers:

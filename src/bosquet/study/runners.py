@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Protocol
 
 from bosquet.data import Evaluation, Trial
+from bosquet.space import Config
 from bosquet.study.evaluate import Failure, Objective, evaluate
 
 Outcome = tuple[Trial, Evaluation | Failure]
@@ -63,7 +64,9 @@ class OnExecutor:
 
     def start(self, trial: Trial) -> None:
         try:
-            future = self._executor.submit(evaluate, self._objective, dict(trial.config))
+            future = self._executor.submit(
+                _evaluate, self._objective, dict(trial.config), trial.number
+            )
         except RuntimeError as error:  # broken (BrokenExecutor is one), or shut down
             raise NoMoreWork(f"the executor takes no more work: {_text(error)}") from error
         self._running[future] = trial
@@ -76,6 +79,11 @@ class OnExecutor:
     def close(self) -> None:
         for future in self._running:
             future.cancel()
+
+
+def _evaluate(objective: Objective, config: Config, number: int) -> Evaluation | Failure:  # noqa: ARG001
+    """One trial. Dask answers two equal calls by one: the number makes those of a study differ."""
+    return evaluate(objective, config)
 
 
 def _result(future: Future[Any]) -> Evaluation | Failure:
