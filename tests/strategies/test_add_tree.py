@@ -6,8 +6,10 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.models.gp import AdditiveGP
+from bosquet.search.tree_path import Scored
 from bosquet.strategies import AddTree
 from bosquet.strategies import gp_strategy as module
+from bosquet.strategies.base import Task
 from bosquet.strategies.gp_strategy import initial_trials
 
 
@@ -65,6 +67,21 @@ def test_batches_do_not_cluster():
     X = problem.space.to_unit([trial.config for trial in opt.ask(5)])
     gaps = [np.linalg.norm(a - b) for i, a in enumerate(X) for b in X[:i]]
     assert min(gaps) > 0.03
+
+
+def test_the_distance_kept_from_a_pending_trial():
+    """At most 0.04, and half of that to the nearest trial that has ended."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    told = bq.History(space, [bq.Trial(0, {"x": 0.5}, "complete", 0.0)])
+
+    def first(pending, *rows):
+        scored = Scored((0,), np.array(rows)[:, None], -np.arange(len(rows), dtype=float))
+        found = module.first_free(Task(space, told), [scored], (), apart=np.array([[pending]]))
+        return None if found is None else found[0]["x"]
+
+    assert first(0.7, 0.73, 0.67, 0.75, 0.9) == 0.75
+    assert first(0.504, 0.505, 0.503, 0.507, 0.9) == 0.507
+    assert first(0.7, 0.71) is None
 
 
 def test_info_says_why():

