@@ -137,6 +137,32 @@ def test_a_broken_executor_ends_the_run_with_what_was_found():
     assert result.stopped.startswith("the executor takes no more work") or len(result.trials) == 4
 
 
+class Disconnecting(ThreadPoolExecutor):
+    """Raises an error of its own after some calls, as Dask does when its scheduler is gone."""
+
+    def __init__(self, calls):
+        super().__init__(1)
+        self.calls = calls
+
+    def submit(self, *call):
+        if self.calls == 0:
+            raise ConnectionError("gone")
+        self.calls -= 1
+        return super().submit(*call)
+
+
+def test_an_executor_that_is_disconnected(tmp_path):
+    options = {"n_trials": 6, "seed": 0, "strategy": "random", "storage": tmp_path / "r.db"}
+    with Disconnecting(3) as executor:
+        result = bq.minimize(plain, SPACE, executor=executor, n_jobs=1, **options)
+    assert result.stopped == "the executor takes no more work: ConnectionError: gone"
+    assert len(result.trials) == 3
+    with Disconnecting(0) as executor, pytest.raises(ConnectionError, match="gone"):
+        bq.minimize(plain, SPACE, executor=executor, n_jobs=1, **options)
+    whole = bq.minimize(plain, SPACE, **options | {"storage": None})
+    assert bq.minimize(plain, SPACE, **options).trials == whole.trials
+
+
 class Remembering(ThreadPoolExecutor):
     """Answers equal calls that are held at the same time by one evaluation, as Dask does."""
 
