@@ -1,8 +1,8 @@
 """What a trial costs beside its evaluation. Writes docs/overhead.md.
 
-Trials per second of `minimize` with an objective that does nothing and strategy `random`, beside
-Optuna's own `optimize` with its RandomSampler; and how long `add-tree` thinks while trials are
-pending. Needs a machine of its own: times are by the clock.
+Trials per second, and CPU time a trial, of `minimize` with an objective that does nothing and
+strategy `random`, beside Optuna's own `optimize` with its RandomSampler; and how long `add-tree`
+thinks while trials are pending. Trials per second are by the clock, so leave the machine alone.
 
     python experiments/overhead.py
 """
@@ -17,6 +17,7 @@ import statistics
 import tempfile
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ import bosquet as bq
 from bosquet.benchmarks import PROBLEMS
 
 ROOT = Path(__file__).parent.parent
-N_TRIALS = {"in memory": 1_000, "SQLite": 200, "PostgreSQL": 200}
+N_TRIALS = {"in memory": 1_000, "SQLite": 100, "PostgreSQL": 100}
 WORKERS = (1, 2, 4)
 REPEATS = 3
 PENDING = (0, 10, 50)
@@ -66,10 +67,16 @@ def free_in_optuna(trial: optuna.Trial) -> float:
 
 # -- trials per second -----------------------------------------------------------------------
 
+Moments = list[tuple[float, float]]
+"""When each trial of one process ended: by the clock, and by the CPU time of the process."""
 
-def bosquet_run(storage: str | None, n_trials: int, n_jobs: int) -> list[float]:
-    """When each trial of one process ended."""
-    times: list[float] = []
+
+def now() -> tuple[float, float]:
+    return time.time(), time.process_time()
+
+
+def bosquet_run(storage: str | None, n_trials: int, n_jobs: int) -> Moments:
+    moments: Moments = []
     bq.minimize(
         free,
         SPACE,
@@ -78,14 +85,14 @@ def bosquet_run(storage: str | None, n_trials: int, n_jobs: int) -> list[float]:
         strategy="random",
         storage=storage,
         n_jobs=n_jobs,
-        callbacks=lambda _optimizer, _trial: times.append(time.time()),
+        callbacks=lambda _optimizer, _trial: moments.append(now()),
         progress=False,
     )
-    return times
+    return moments
 
 
-def optuna_run(storage: str | None, n_trials: int, n_jobs: int) -> list[float]:
-    times: list[float] = []
+def optuna_run(storage: str | None, n_trials: int, n_jobs: int) -> Moments:
+    moments: Moments = []
     study = optuna.create_study(
         storage=storage,
         study_name="overhead",
@@ -94,26 +101,29 @@ def optuna_run(storage: str | None, n_trials: int, n_jobs: int) -> list[float]:
     )
 
     def ended(study: optuna.Study, _: optuna.trial.FrozenTrial) -> None:
-        times.append(time.time())
+        moments.append(now())
         if storage is not None and n_jobs == 1:  # others may work on it too
             states = (optuna.trial.TrialState.COMPLETE,)
             if len(study.get_trials(deepcopy=False, states=states)) >= n_trials:
                 study.stop()
 
     study.optimize(free_in_optuna, n_trials=n_trials, n_jobs=n_jobs, callbacks=[ended])
-    return times
+    return moments
 
 
-Run = Callable[[str | None, int, int], list[float]]
+Run = Callable[[str | None, int, int], Moments]
 
 
-def rate(times: list[float]) -> float:
-    """Trials per second between the end of the first trial and that of the last."""
-    return (len(times) - 1) / (max(times) - min(times))
+def measure(processes: list[Moments]) -> tuple[float, float]:
+    """Trials per second, and CPU milliseconds a trial, from the first trial's end to the last's."""
+    clock = [moment for moments in processes for moment, _ in moments]
+    cpu = sum(moments[-1][1] - moments[0][1] for moments in processes if moments)
+    trials = len(clock)
+    return (trials - 1) / (max(clock) - min(clock)), 1e3 * cpu / (trials - len(processes))
 
 
-def in_processes(run: Run, storage: str, n_trials: int, processes: int) -> list[float]:
-    """When the trials of several processes on one study ended."""
+def in_processes(run: Run, storage: str, n_trials: int, processes: int) -> list[Moments]:
+    """What several processes on one study did."""
     with tempfile.TemporaryDirectory() as directory:
         files = [Path(directory) / str(i) for i in range(processes)]
         fork = multiprocessing.get_context("fork")
@@ -125,7 +135,7 @@ def in_processes(run: Run, storage: str, n_trials: int, processes: int) -> list[
         for process in started:
             process.join()
             assert process.exitcode == 0
-        return [moment for file in files for moment in json.loads(file.read_text())]
+        return [json.loads(file.read_text()) for file in files]
 
 
 def _note(run: Run, storage: str, n_trials: int, file: Path) -> None:
@@ -151,22 +161,25 @@ def throughput(new: Callable[[str], str | None]) -> str:
     ]
     for kind, n_trials in N_TRIALS.items():
         for workers in WORKERS:
-            cells = []
-            for run in (bosquet_run, optuna_run):
-                rates = [rate(run(new(kind), n_trials, workers)) for _ in range(REPEATS)]
-                cells.append(f"{statistics.median(rates):.0f}")
-            for run in (bosquet_run, optuna_run):
-                if kind == "in memory" or workers == 1:
-                    cells.append("")
-                    continue
-                rates = [
-                    rate(in_processes(run, str(new(kind)), n_trials, workers))
-                    for _ in range(REPEATS)
-                ]
-                cells.append(f"{statistics.median(rates):.0f}")
+            found: dict[tuple[Run, bool], list[tuple[float, float]]] = defaultdict(list)
+            for _ in range(REPEATS):  # by turns: the machine is shared
+                for run in (bosquet_run, optuna_run):
+                    found[run, False].append(measure([run(new(kind), n_trials, workers)]))
+                    if kind != "in memory" and workers > 1:
+                        shared = in_processes(run, str(new(kind)), n_trials, workers)
+                        found[run, True].append(measure(shared))
+            columns = [(run, apart) for apart in (False, True) for run in (bosquet_run, optuna_run)]
+            cells = [cell(found[column]) for column in columns]
             lines.append(f"| {kind} | {workers} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     return "\n".join(lines)
+
+
+def cell(measured: list[tuple[float, float]]) -> str:
+    if not measured:
+        return ""
+    rates, cpu = zip(*measured, strict=True)
+    return f"{statistics.median(rates):.0f} ({statistics.median(cpu):.1f})"
 
 
 # -- asking with pending trials --------------------------------------------------------------
@@ -220,9 +233,11 @@ NumPy {np.__version__}, bosquet {bq.__version__}; a shared machine with {os.cpu_
 ## Trials per second
 
 An objective that does nothing, strategy `random`, beside Optuna's own `optimize` with its
-`RandomSampler`. Trials a run: {sizes}; median of {REPEATS} runs, from the end of the first trial to
-the end of the last. bosquet's `n_jobs` are processes, which the objective is sent to, and Optuna's
-are threads; *processes* are separate processes that share one study, each with one worker.
+`RandomSampler`, by turns; in brackets CPU milliseconds a trial (of the processes that keep the
+study; not of the server, nor of workers). Trials a run: {sizes}; medians of {REPEATS} runs, from
+the end of the first trial to the end of the last. bosquet's `n_jobs` are processes, which the
+configurations are sent to, and Optuna's are threads; *processes* are separate processes that share
+one study, each with one worker. The machine was busy with other work: compare within a row.
 
 {rates}
 
