@@ -1,28 +1,45 @@
-"""Kills a stored study by SIGKILL at random moments until it is done, again and again.
+"""Kills studies and Dask workers by SIGKILL at random moments. Writes docs/faults.md.
 
-    python experiments/faults.py --kills 200 --strategy random,add-tree
+    python experiments/faults.py [--kills 200] [--dask-kills 40]
 
 A study writes down each trial after it has been told. Afterwards: trials told and not stored
 (lost), told or stored twice (duplicates), and studies that did not end exactly as the one that
-nobody killed. A trial whose process died twice counts as failed by design; such studies are shown
-on their own, since they cannot end as the unkilled one.
+nobody killed.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import os
+import platform
 import random
 import signal
 import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask
+import distributed
+import numpy as np
+import optuna
+from postgres import Postgres
+
 import bosquet as bq
 from bosquet.study import load_history
+
+ROOT = Path(__file__).parent.parent
+SEED = 0
+TRIALS = 20  # of a study that is killed
+SECONDS = 1.0  # between two kills of a study, in the mean
+DASK_WORKERS = 3
+DASK_TRIALS = 40
+DASK_SECONDS = 1.5  # between two kills of a worker, in the mean: each is replaced meanwhile
 
 SPACE = bq.Space(
     {
@@ -43,75 +60,243 @@ def value(config: dict[str, Any]) -> float:
     return float(abs(config["depth"] - 8) / 10 + abs(config["trees"] - 200) / 500)
 
 
-def study(file: Path, told: Path, options: dict[str, Any]) -> None:
-    """The process to be killed."""
+def short(config: dict[str, Any]) -> float:
+    time.sleep(0.01)
+    return value(config)
+
+
+def longer(config: dict[str, Any]) -> float:
+    time.sleep(0.5)
+    return value(config)
+
+
+def noted(told: Path) -> Callable[[bq.Optimizer, bq.Trial], None]:
+    """A callback that writes down what has been told."""
 
     def note(_: bq.Optimizer, trial: bq.Trial) -> None:
         with told.open("a") as log:
-            log.write(f"{trial.number}\n")
+            log.write(f"{trial.number} {trial.state}\n")
 
-    def objective(config: dict[str, Any]) -> float:
-        time.sleep(0.01)
-        return value(config)
-
-    bq.minimize(objective, SPACE, storage=file, callbacks=note, progress=False, **options)
+    return note
 
 
-def killed_study(directory: Path, options: dict[str, Any], rng: random.Random) -> Counter[str]:
-    """One study, killed after every few trials."""
-    file, told = directory / "runs.db", directory / "told"
+def check(storage: Any, told: Path) -> tuple[Counter[str], tuple[bq.Trial, ...]]:
+    """What of the told trials is stored, and what is stored."""
+    lines = told.read_text().splitlines()
+    stored = load_history(storage).trials
+    counts: Counter[str] = Counter(studies=1, told=len(lines))
+    counts["lost"] = len(set(lines) - {f"{trial.number} {trial.state}" for trial in stored})
+    counts["duplicates"] = len(lines) - len({line.split()[0] for line in lines})
+    counts["duplicates"] += len(stored) - len({trial.key for trial in stored})
+    return counts, stored
+
+
+# -- a killed study --------------------------------------------------------------------------
+
+
+def study(storage: Any, told: Path, options: dict[str, Any]) -> None:
+    """The process to be killed."""
+    bq.minimize(short, SPACE, storage=storage, callbacks=noted(told), progress=False, **options)
+
+
+def killed_study(
+    storage: Any, told: Path, options: dict[str, Any], rng: random.Random
+) -> Counter[str]:
+    """One study, killed after every few trials until it is done."""
     told.touch()
-    counts: Counter[str] = Counter(studies=1)
+    fork = multiprocessing.get_context("fork")
+    kills = errors = 0
     while True:
-        process = multiprocessing.get_context("fork").Process(
-            target=study, args=(file, told, options)
-        )
+        process = fork.Process(target=study, args=(storage, told, options))
         process.start()
-        process.join(rng.expovariate(1 / 0.4))
+        process.join(rng.expovariate(1 / SECONDS))
         if process.exitcode is None:
             assert process.pid is not None
             os.kill(process.pid, signal.SIGKILL)
-            counts["kills"] += 1
+            kills += 1
             process.join()
         else:
-            counts["errors"] += process.exitcode != 0
+            errors += process.exitcode != 0
             break
-    numbers = Counter(int(line) for line in told.read_text().split())
-    stored = load_history(file).trials
-    complete = {trial.number for trial in stored if trial.state == "complete"}
-    counts["told"] += len(numbers)
-    counts["lost"] += len(set(numbers) - complete)
-    counts["duplicates"] += sum(n - 1 for n in numbers.values())
-    counts["duplicates"] += len(stored) - len({trial.key for trial in stored})
-    whole = bq.minimize(value, SPACE, **options).trials
+    counts, stored = check(storage, told)
+    counts.update(kills=kills, errors=errors)
     if any(trial.state == "failed" for trial in stored):
         counts["died twice"] += 1
     else:
-        counts["same" if stored == whole else "different"] += 1
+        same = stored == bq.minimize(value, SPACE, **options).trials
+        counts["same" if same else "different"] += 1
     return counts
+
+
+def killed_studies(strategy: str, kills: int, postgres: Postgres | None) -> Counter[str]:
+    rng = random.Random(SEED)
+    total: Counter[str] = Counter()
+    while total["kills"] < kills:
+        options = {"n_trials": TRIALS, "seed": total["studies"], "strategy": strategy}
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            storage = postgres.new_database() if postgres else directory / "runs.db"
+            total += killed_study(storage, directory / "told", options, rng)
+    return total
+
+
+# -- killed workers --------------------------------------------------------------------------
+
+
+def study_on_dask(cluster: distributed.LocalCluster, rng: random.Random, seed: int) -> Counter[str]:
+    """One study on a cluster of which a worker is killed now and then."""
+    over = threading.Event()
+    kills: list[int] = []
+
+    def kill() -> None:
+        while not over.wait(rng.expovariate(1 / DASK_SECONDS)):
+            pids = [worker.pid for worker in cluster.workers.values() if worker.pid is not None]
+            if len(pids) == DASK_WORKERS:  # else the last one is being replaced
+                kills.append(rng.choice(pids))
+                os.kill(kills[-1], signal.SIGKILL)
+
+    with tempfile.TemporaryDirectory() as name:
+        storage, told = Path(name) / "runs.db", Path(name) / "told"
+        told.touch()
+        killer = threading.Thread(target=kill)
+        with distributed.Client(cluster) as client, client.get_executor() as executor:
+            killer.start()
+            result = bq.minimize(
+                longer,
+                SPACE,
+                n_trials=DASK_TRIALS,
+                seed=seed,
+                strategy="random",
+                storage=storage,
+                executor=executor,
+                n_jobs=DASK_WORKERS,
+                callbacks=noted(told),
+                progress=False,
+            )
+            over.set()
+            killer.join()
+        counts, stored = check(storage, told)
+    counts.update(kills=len(kills), failed=sum(trial.state == "failed" for trial in stored))
+    values = all(t.value == value(t.config) for t in stored if t.state == "complete")
+    complete = [trial.number for trial in stored] == list(range(DASK_TRIALS)) and values
+    counts["complete"] += complete and stored == result.trials
+    return counts
+
+
+def killed_workers(allowed: int, kills: int) -> Counter[str]:
+    rng = random.Random(SEED)
+    total: Counter[str] = Counter()
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": allowed}),
+        distributed.LocalCluster(
+            n_workers=DASK_WORKERS, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+    ):
+        while total["kills"] < kills:
+            total += study_on_dask(cluster, rng, total["studies"])
+    return total
+
+
+# -- the page --------------------------------------------------------------------------------
+
+STUDY_COLUMNS = {
+    "studies": "studies",
+    "kills": "kills",
+    "told": "trials told",
+    "lost": "lost",
+    "duplicates": "told twice",
+    "errors": "ended with an error",
+    "same": "as the unkilled one",
+    "different": "NOT as the unkilled one",
+    "died twice": "a trial died twice",
+}
+WORKER_COLUMNS = {
+    "studies": "studies",
+    "kills": "kills",
+    "told": "trials told",
+    "failed": "failed trials",
+    "lost": "lost",
+    "duplicates": "told twice",
+    "complete": "complete studies",
+}
+
+PAGE = """\
+# Killed at random moments
+
+Written by `experiments/faults.py` (Python {python}, Optuna {optuna}, PostgreSQL {postgres}, Dask
+distributed {distributed}, NumPy {numpy}, bosquet {bosquet}; {cores} cores; seed {seed}). What
+happens to a trial whose process dies: [studies](studies.md).
+
+## Killed studies
+
+Studies of {trials} trials, killed by SIGKILL {seconds} s apart in the mean and started again until
+done. A trial is *lost* when it had been told and is not stored, and told *twice* when it was told,
+stored or proposed more than once.
+
+{studies}
+
+**Not every killed study ends as the unkilled one**: a trial that was being evaluated at two kills
+has failed, and is not tried a third time, since an evaluation that takes the machine down could do
+so for ever. What comes after it then rests on one result less. Kills as frequent as these hit the
+same trial twice in the studies of the last column; all others ended exactly as the unkilled one.
+
+## Killed Dask workers
+
+`minimize` on a cluster of {workers} worker processes, one of which is killed by SIGKILL
+{dask_seconds} s apart in the mean, {dask_trials} trials of 0.5 s a study. A study is *complete*
+when each trial is stored once, with its value or as failed.
+
+{dask_table}
+
+With `allowed-failures: 0` a kill costs the trial that was running on that worker, or none if it was
+idle. By default Dask evaluates such a trial again elsewhere, up to three times.
+"""
+
+
+def table(title: str, columns: dict[str, str], rows: dict[str, Counter[str]]) -> str:
+    lines = [f"| {title} | {' | '.join(columns.values())} |", "|---" * (len(columns) + 1) + "|"]
+    for name, total in rows.items():
+        lines.append(f"| {name} | {' | '.join(str(total[key]) for key in columns)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--strategy", default="random,add-tree")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dask-kills", type=int, default=40)
     options = parser.parse_args()
-    columns = ["studies", "kills", "told", "lost", "duplicates", "errors", "same", "different"]
-    columns.append("died twice")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it mourns every worker
     with tempfile.TemporaryDirectory() as directory:  # imports what the forks need
         study(Path(directory) / "r.db", Path(directory) / "told", {"n_trials": 1})
-    print("| strategy | " + " | ".join(columns) + " |")
-    print("|---" * (len(columns) + 1) + "|")
-    for strategy in options.strategy.split(","):
-        rng = random.Random(options.seed)
-        total: Counter[str] = Counter()
-        while total["kills"] < options.kills:
-            run = {"n_trials": options.trials, "seed": total["studies"], "strategy": strategy}
-            with tempfile.TemporaryDirectory() as directory:
-                total += killed_study(Path(directory), run, rng)
-        print(f"| {strategy} | " + " | ".join(str(total[name]) for name in columns) + " |")
+    with Postgres() as postgres:
+        studies = {
+            "`random`, SQLite": killed_studies("random", options.kills, None),
+            "`add-tree`, SQLite": killed_studies("add-tree", options.kills, None),
+            "`random`, PostgreSQL": killed_studies("random", options.kills, postgres),
+        }
+    workers = {
+        "0": killed_workers(0, options.dask_kills),
+        "3 (the default)": killed_workers(3, options.dask_kills),
+    }
+    text = PAGE.format(
+        python=platform.python_version(),
+        optuna=optuna.__version__,
+        postgres=postgres.version,
+        distributed=distributed.__version__,
+        numpy=np.__version__,
+        bosquet=bq.__version__,
+        cores=os.cpu_count(),
+        seed=SEED,
+        trials=TRIALS,
+        seconds=SECONDS,
+        studies=table("strategy, storage", STUDY_COLUMNS, studies),
+        workers=DASK_WORKERS,
+        dask_seconds=DASK_SECONDS,
+        dask_trials=DASK_TRIALS,
+        dask_table=table("`allowed-failures`", WORKER_COLUMNS, workers),
+    )
+    (ROOT / "docs" / "faults.md").write_text(text, encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

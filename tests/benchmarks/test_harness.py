@@ -8,6 +8,7 @@ import bosquet as bq
 from bosquet import minimize
 from bosquet.benchmarks import PROBLEMS, Problem, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run, run_all
+from bosquet.benchmarks.simulated import durations, simulate
 
 
 def make_run(method, values, *, problem="small", seed=0, minimum=0.1):
@@ -147,3 +148,50 @@ def test_markdown_and_plot(tmp_path):
     assert "4 runs; seeds 0 to 1" in text
     summary.plot(runs, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("problem", ["small-shared-shifted", "mixed"])
+def test_one_simulated_worker_is_a_sequential_run(problem):
+    values = []
+    made = PROBLEMS[problem](2)
+
+    def objective(config):
+        values.append(made.function(config))
+        return values[-1]
+
+    simulate(objective, made.space, "add-tree", 2, 12, workers=1)
+    assert values == run(Job("add-tree", problem, 2, 12)).values
+
+
+def test_simulated_workers_end_by_their_durations():
+    """A free worker gets a new trial at once; the optimizer sees those still running."""
+    ended, free, now = [], [0.0] * 3, 0.0
+    space = bq.Space({"n": bq.Int(0, 10_000)})
+    proposed = [bq.Optimizer(space, "sobol", seed=1).ask(20)[i].config["n"] for i in range(20)]
+    simulate(lambda config: ended.append(config["n"]) or 0.0, space, "sobol", 1, 20, workers=3)
+    times = []
+    for lasts in durations(1, 20):  # a trial starts when the first worker is free
+        now = free.pop(free.index(min(free)))
+        free.append(now + lasts)
+        times.append(now + lasts)
+    assert ended == [proposed[i] for i in np.argsort(times)]
+
+
+def test_simulated_workers_in_a_space_that_is_exhausted():
+    ended = []
+    space = bq.Space({"n": bq.Int(1, 5)})
+    simulate(lambda config: ended.append(config["n"]) or 0.0, space, "random", 0, 20, workers=3)
+    assert sorted(ended) == [1, 2, 3, 4, 5]
+
+
+def test_workers_are_kept_with_a_run(tmp_path):
+    jobs = [Job("sobol", "small", 0, 9, workers=k) for k in (1, 4)]
+    assert not list(run_all(jobs, tmp_path / "runs.jsonl"))
+    one, four = sorted(read_runs(tmp_path / "runs.jsonl"), key=lambda run: run.job.workers)
+    assert [one.job, four.job] == jobs
+    assert sorted(one.values) == sorted(four.values)
+    assert one.values != four.values
+    with pytest.raises(ValueError, match="workers=0 must be positive, and 1 for a peer"):
+        Job("sobol", "small", 0, 9, workers=0).check()
+    with pytest.raises(ValueError, match="workers=2 must be positive, and 1 for a peer"):
+        Job("optuna-tpe", "small", 0, 9, workers=2).check()

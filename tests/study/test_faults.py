@@ -1,5 +1,6 @@
 """A study killed by SIGKILL at random moments: nothing told is lost, nothing is told twice."""
 
+import json
 import multiprocessing
 import os
 import random
@@ -13,10 +14,11 @@ import pytest
 import bosquet as bq
 from bosquet.study.optuna_store import load_history
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
 SPACE = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"n": bq.Int(1, 500)}})})
+FORK = None if sys.platform == "win32" else multiprocessing.get_context("fork")
 OPTIONS = {"n_trials": 30, "seed": 0, "strategy": "random", "progress": False}
 
 
@@ -24,18 +26,18 @@ def value(config):
     return config.get("x", 0.5) + 0.01 * config.get("n", 0)
 
 
-def study(file, told):
-    """The process to be killed; notes what it has told."""
+def study(storage, told, ready=None):
+    """The process to be killed; notes what it has told. Slows down until ``ready`` is there."""
 
     def objective(config):
-        time.sleep(0.005)
+        time.sleep(0.005 if ready is None or ready.exists() else 0.5)
         return value(config)
 
     def note(_, trial):
         with told.open("a") as log:
             log.write(f"{trial.number}\n")
 
-    bq.minimize(objective, SPACE, storage=file, callbacks=note, **OPTIONS)
+    bq.minimize(objective, SPACE, storage=storage, callbacks=note, **OPTIONS)
 
 
 def test_twenty_kills(tmp_path):
@@ -43,10 +45,9 @@ def test_twenty_kills(tmp_path):
     told.touch()
     study(tmp_path / "warm.db", tmp_path / "other")  # imports what the forks need
     rng = random.Random(0)
-    fork = multiprocessing.get_context("fork")
     kills = 0
     for attempt in range(200):
-        process = fork.Process(target=study, args=(file, told))
+        process = FORK.Process(target=study, args=(file, told))
         process.start()
         before = told.stat().st_size
         if attempt >= 5:  # the first ones die while the file is being made
@@ -71,53 +72,70 @@ def test_twenty_kills(tmp_path):
         assert mine == theirs or mine.reason == "the process that evaluated it died, twice"
 
 
-def test_a_process_killed_in_an_evaluation(tmp_path):
-    """The trial it left is taken up at once, as the same trial."""
-    file, told = tmp_path / "r.db", tmp_path / "told"
+def stuck_study(storage, told, ready):
+    """Hangs in the evaluation of the first trial after the third that has been told."""
 
-    def stuck(file):
-        def objective(config):
-            if told.exists():
-                time.sleep(60)
-            return value(config)
+    def objective(config):
+        if len(told.read_text().split()) >= 3:
+            ready.write_text(json.dumps(config))
+            time.sleep(60)
+        return value(config)
 
-        def note(_, trial):
-            if trial.number == 2:
-                told.touch()
+    def note(_, trial):
+        with told.open("a") as log:
+            log.write(f"{trial.number}\n")
 
-        bq.minimize(objective, SPACE, storage=file, callbacks=note, **OPTIONS)
+    bq.minimize(objective, SPACE, storage=storage, callbacks=note, **OPTIONS)
 
-    process = multiprocessing.get_context("fork").Process(target=stuck, args=(file,))
+
+def killed_in_an_evaluation(storage, told, ready):
+    """Runs `stuck_study` until it hangs, kills it, and returns what it was evaluating."""
+    process = FORK.Process(target=stuck_study, args=(storage, told, ready))
     process.start()
-    while not told.exists():
+    while not ready.exists() or not ready.read_text():
+        assert process.is_alive()
         time.sleep(0.01)
-    time.sleep(0.2)
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    result = bq.minimize(value, SPACE, storage=file, **OPTIONS)
+    return json.loads(ready.read_text())
+
+
+def test_a_process_killed_in_an_evaluation(storage, tmp_path):
+    """The trial it left is taken up at once, as the same trial."""
+    told = tmp_path / "told"
+    told.touch()
+    config = killed_in_an_evaluation(storage, told, tmp_path / "ready")
+    result = bq.minimize(value, SPACE, storage=storage, **OPTIONS)
     assert result.resumed == 3
+    assert result.trials[3].config == config
     assert result.trials == bq.minimize(value, SPACE, **OPTIONS).trials
 
 
-def test_three_processes_on_one_study_one_of_them_killed(tmp_path):
-    file, told = tmp_path / "r.db", tmp_path / "told"
+def test_three_processes_on_one_study_one_of_them_killed(storage, tmp_path):
+    """Its trial is taken up by the others; all trials are told once, no point comes twice."""
+    told, ready = tmp_path / "told", tmp_path / "ready"
     told.touch()
-    fork = multiprocessing.get_context("fork")
-    processes = [fork.Process(target=study, args=(file, told)) for _ in range(3)]
-    for process in processes:
+    others = [FORK.Process(target=study, args=(storage, told, ready)) for _ in range(2)]
+    for process in others:
         process.start()
-    while len(told.read_text().split()) < 8:
-        time.sleep(0.01)
-    os.kill(processes[0].pid, signal.SIGKILL)
-    for process in processes:
+    config = killed_in_an_evaluation(storage, told, ready)
+    for process in others:
         process.join()
-    assert [process.exitcode for process in processes[1:]] == [0, 0]
-    stored = bq.minimize(value, SPACE, storage=file, **OPTIONS).trials
+    assert [process.exitcode for process in others] == [0, 0]
+    stored = load_history(storage).trials
     numbers = [int(line) for line in told.read_text().split()]
-    assert len(numbers) == len(set(numbers))
-    assert [trial.number for trial in stored] == list(range(30))
+    assert sorted(numbers) == [trial.number for trial in stored] == list(range(30))
     assert len({trial.key for trial in stored}) == 30
     assert all(trial.value == value(trial.config) for trial in stored)
+    assert config in [trial.config for trial in stored]
+    optuna_study = optuna.load_study(study_name="bosquet", storage=url_of(storage))
+    lost = [row for row in optuna_study.trials if "bosquet:lost" in row.user_attrs]
+    assert [SPACE.unqualify(row.params) for row in lost] == [config]
+    optuna_study._storage._backend.engine.dispose()
+
+
+def url_of(storage):
+    return storage if isinstance(storage, str) else f"sqlite:///{storage}"
 
 
 def test_ctrl_c_ends_a_parallel_run_and_its_workers(tmp_path):

@@ -41,19 +41,17 @@ def opened(file, space, direction="minimize", seed=0, name=None):
     return OptunaStore(file, name, space, direction, seed, "random")
 
 
-def test_trials_survive_exactly(tmp_path, space):
-    file = tmp_path / "runs.db"
-
+def test_trials_survive_exactly(storage, space):
     def objective(config):
         if config["m"] == "b" and config["n"] == 5:
             raise ValueError("bad n")
         return bq.Evaluation(value(config), 0.1 / 3)
 
-    kept = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random", storage=file)
+    kept = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random", storage=storage)
     plain = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random")
-    assert kept.history == plain.history == load_history(file) == load_history(str(file))
+    assert kept.history == plain.history == load_history(storage) == load_history(str(storage))
     assert kept.history.failed
-    assert load_history(file, space=space).direction == "maximize"
+    assert load_history(storage, space=space).direction == "maximize"
 
 
 def test_optuna_reads_the_same_file(tmp_path, space, capsys):
@@ -221,6 +219,18 @@ def test_a_lost_trial_is_queued_again_once_and_then_fails():
     rest = bq.minimize(lambda c: c["x"], space, n_trials=4, seed=0, strategy="random", storage=file)
     assert [t.state for t in rest.trials] == ["failed"] + ["complete"] * 3
     assert [t.config for t in rest.trials] == [t.config for t in whole.trials]
+
+
+def test_a_value_brought_while_its_process_is_taken_for_dead_counts():
+    """The mark and the state are written one after the other: the value may come between."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    trial = bq.Optimizer(space, "random", seed=0).ask()
+    file = optuna.storages.InMemoryStorage()
+    with opened(file, space) as store:
+        assert store.register(trial)
+        file.set_trial_user_attr(store._owned[0], "bosquet:lost", "died")
+        assert store.end(trial.completed(bq.Evaluation(1.0)))
+        assert [t.value for t in store.read().ended] == [1.0]
 
 
 def test_the_lower_number_wins():

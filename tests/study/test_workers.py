@@ -1,10 +1,13 @@
 """Workers, executors, and evaluations that hang or die."""
 
+import itertools
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -132,6 +135,79 @@ def test_a_broken_executor_ends_the_run_with_what_was_found():
     assert len(result.history.failed) == 1
     assert "BrokenProcessPool" in result.history.failed[0].reason
     assert result.stopped.startswith("the executor takes no more work") or len(result.trials) == 4
+
+
+class Disconnecting(ThreadPoolExecutor):
+    """Raises an error of its own after some calls, as Dask does when its scheduler is gone."""
+
+    def __init__(self, calls):
+        super().__init__(1)
+        self.calls = calls
+
+    def submit(self, *call):
+        if self.calls == 0:
+            raise ConnectionError("gone")
+        self.calls -= 1
+        return super().submit(*call)
+
+
+def test_an_executor_that_is_disconnected(tmp_path):
+    options = {"n_trials": 6, "seed": 0, "strategy": "random", "storage": tmp_path / "r.db"}
+    with Disconnecting(3) as executor:
+        result = bq.minimize(plain, SPACE, executor=executor, n_jobs=1, **options)
+    assert result.stopped == "the executor takes no more work: ConnectionError: gone"
+    assert len(result.trials) == 3
+    with Disconnecting(0) as executor, pytest.raises(ConnectionError, match="gone"):
+        bq.minimize(plain, SPACE, executor=executor, n_jobs=1, **options)
+    whole = bq.minimize(plain, SPACE, **options | {"storage": None})
+    assert bq.minimize(plain, SPACE, **options).trials == whole.trials
+
+
+class Remembering(ThreadPoolExecutor):
+    """Answers equal calls that are held at the same time by one evaluation, as Dask does."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.calls = weakref.WeakValueDictionary()
+
+    def submit(self, function, objective, *args):
+        key = repr((function, objective, args))
+        future = self.calls.get(key)
+        if future is None:
+            self.calls[key] = future = super().submit(function, objective, *args)
+        return future
+
+
+def test_equal_configurations_are_evaluated_each():
+    calls = itertools.count()
+
+    def noisy(config):
+        time.sleep(0.02)
+        return bq.Evaluation(next(calls), 1.0)
+
+    space = bq.Space({"n": bq.Choice([1])})
+    known = bq.History(space, [bq.Trial(0, {"n": 1}, "complete", -1.0, noise_variance=1.0)])
+    with Remembering() as executor:
+        options = {"n_trials": 8, "strategy": "random", "executor": executor, "n_jobs": 2}
+        result = bq.minimize(noisy, space, history=known, **options)
+    assert sorted(trial.value for trial in result.trials) == list(range(-1, 8))
+
+
+def test_a_dask_worker_that_dies(tmp_path):
+    """One failed trial, or none if Dask may try it again; the run is complete."""
+    pytest.importorskip("distributed")
+    script = Path(__file__).with_name("dask_study.py")
+    assert subprocess.run([sys.executable, script, tmp_path]).returncode == 0
+    for allowed in (0, 3):
+        seen = json.loads((tmp_path / f"{allowed}.json").read_text())
+        trials = [tuple(trial) for trial in seen["trials"]]
+        stored = load_history(tmp_path / f"{allowed}.db").trials
+        assert trials == [(t.config["n"], t.value, t.reason) for t in stored]
+        assert seen["gone"] >= 1
+        assert len({n for n, _, _ in trials}) == len(trials) == 40
+        failed = [(n, reason) for n, value, reason in trials if value != n]
+        assert [n for n, _ in failed] == ([] if allowed else [seen["deadly"]])
+        assert all("executor lost the evaluation: KilledWorker" in why for _, why in failed)
 
 
 def test_executor_options_are_checked():

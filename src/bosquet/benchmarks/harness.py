@@ -25,6 +25,7 @@ from typing import Any
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
+from bosquet.benchmarks.simulated import simulate
 from bosquet.space import Config
 from bosquet.strategies import STRATEGIES
 from bosquet.study import minimize
@@ -41,9 +42,11 @@ class Job:
     seed: int
     n_trials: int
     noise: float = 0.0
+    workers: int = 1
+    """How many evaluations run at once, on a simulated clock."""
 
     def check(self, problems: Mapping[str, Factory] = PROBLEMS) -> None:
-        """Raises ValueError when nobody knows the method or the problem, or noise is not one."""
+        """Raises ValueError when a field is wrong."""
         if self.method not in PEERS and self.method.removesuffix(".paper") not in STRATEGIES:
             known = ", ".join([*STRATEGIES, *PEERS])
             raise ValueError(f"method={self.method!r} must be one of {known}")
@@ -52,6 +55,8 @@ class Job:
             raise ValueError(f"problem={self.problem!r} must be one of {known}")
         if not 0 <= self.noise < math.inf:
             raise ValueError(f"noise={self.noise!r} must be a standard deviation")
+        if self.workers < 1 or (self.workers > 1 and self.method in PEERS):
+            raise ValueError(f"workers={self.workers!r} must be positive, and 1 for a peer")
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Run:
     job: Job
     minimum: float | None
     values: list[float]
-    """The true value of each evaluated configuration, in order."""
+    """The true value of each evaluated configuration, in the order in which they ended."""
     ask_seconds: list[float]
     """CPU time the method spent before each evaluation (telling and asking)."""
     seconds: float
@@ -111,6 +116,8 @@ def run(job: Job, factory: Factory | None = None) -> Run:
     recorder = _Recorder(problem)
     if job.method in PEERS:
         PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
+    elif job.workers > 1:
+        simulate(recorder, problem.space, job.method, job.seed, job.n_trials, job.workers)
     else:
         result = minimize(
             recorder,

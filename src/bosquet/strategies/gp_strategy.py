@@ -42,7 +42,7 @@ _COLD_EVERY = 5  # trials; half as often when they are no longer very few
 _LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
 _NOTHING_LEFT = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
 _NAMED_PATHS = 8  # whose acquisition values are told in Info
-_APART = 0.04  # unit coordinates in which a batch differs at least, where it can
+_APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
 _SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 
@@ -286,7 +286,7 @@ class GPStrategy(Strategy):
         if task.candidates is None:
             paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
             scored = search.maximise(paths, good, rng)
-            found = first_free(task, scored, taken, apart=list(fitted.pending))
+            found = first_free(task, scored, taken, apart=fitted.pending)
             found = found or first_free(task, scored, taken)
         else:
             scored, configs = score_candidates(task, search, taken)
@@ -362,20 +362,32 @@ def score_candidates(
     return scored, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
 
 
+def _kept_clear(task: Task, pending: Array) -> list[tuple[Array, float]]:
+    """Balls around pending rows in which nothing else is tried: centres and radii.
+
+    A ball is smaller where trials have ended nearby: a run that closes in on a minimum must be
+    able to go on there, though one of its last steps is still pending.
+    """
+    ended = task.history.units
+    gaps = np.abs(pending[:, None, :] - ended[None, :, :]).max(axis=2).min(axis=1)
+    return list(zip(pending, np.minimum(_APART, gaps / 2), strict=True))
+
+
 def first_free(
     task: Task,
     scored: Sequence[Scored],
     taken: Collection[Key],
     decode: Callable[[Array], Config] | None = None,
-    apart: Sequence[Array] = (),
+    apart: Array | None = None,
 ) -> tuple[Config, float] | None:
-    """The best row whose configuration is free and feasible, and not next to rows given."""
+    """The best row whose configuration is free and feasible, and not next to rows ``apart``."""
     decode = task.space.from_unit if decode is None else decode
+    balls = [] if apart is None else _kept_clear(task, apart)
     best: tuple[Config, float] | None = None
     for one in scored:
         rows = np.ones(len(one.X), dtype=bool)
-        for other in apart:
-            rows &= np.abs(one.X - other).max(axis=1) >= _APART
+        for centre, radius in balls:
+            rows &= np.abs(one.X - centre).max(axis=1) >= radius
         kept = np.flatnonzero(rows)[:_SPARES]
         for x, value in zip(one.X[kept], one.values[kept], strict=True):
             if best is not None and value <= best[1]:

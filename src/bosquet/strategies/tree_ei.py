@@ -162,7 +162,7 @@ class TreeEI(GPStrategy):
             some = promises[start : start + k]
             if task.candidates is None:
                 scored = steps.maximise(some, good, rng)
-                free = first_free(task, scored, taken, apart=list(fitted.pending))
+                free = first_free(task, scored, taken, apart=fitted.pending)
                 free = free or first_free(task, scored, taken)
             else:
                 scored = [steps.score(promise.path, rows[promise.path]) for promise in some]

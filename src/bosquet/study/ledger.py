@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Protocol
 
 from bosquet.data import Trial
 from bosquet.optimizer import Optimizer
 from bosquet.study.optuna_store import OptunaStore, Snapshot
+
+_LONG = 0.05  # seconds of asking, in which another process may have taken the trial's number
 
 
 class Ledger(Protocol):
@@ -68,9 +71,13 @@ class Stored:
                 continue
             if self._limit is not None and seen.next_number >= self._limit:
                 return None
+            began = time.monotonic()
             trial = self._optimizer.ask()
-            # Asking takes a while: see whether the number is still free before registering it.
-            if self._store.read().next_number == trial.number and self._store.register(trial):
+            # After long thought, see whether the number is still free before registering it.
+            long = time.monotonic() - began > _LONG
+            if long and self._store.read().next_number != trial.number:
+                continue
+            if self._store.register(trial):
                 return trial
 
     def end(self, trial: Trial) -> None:

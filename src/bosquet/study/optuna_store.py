@@ -148,7 +148,9 @@ def _to_row(space: Space, frozen: Any, where: str) -> _Row:
     try:
         trial = _to_trial(space, frozen, attributes)
         owner = Owner.from_dict(attributes["owner"])
-        return _Row(frozen._trial_id, trial, attributes["round"], owner, attributes.get("lost"))
+        # A process taken for dead may bring its value after it was marked as lost: it counts.
+        lost = attributes.get("lost") if trial.state == "failed" else None
+        return _Row(frozen._trial_id, trial, attributes["round"], owner, lost)
     except KeyError as error:
         raise StorageError(
             f"{where}: trial {frozen.number} was not written by bosquet: no attribute {error}"

