@@ -105,8 +105,10 @@ def test_info_says_why():
     opt = warmed(bq.benchmarks.small_balanced(), 8)
     info = opt.ask().info
     assert info["why"].startswith("highest logei")
-    assert info["fitted_at"] == 8
-    assert {"path", "acquisition", "theta"} <= info.keys()
+    assert {"path", "acquisition"} <= info.keys()
+    fit = info["fits"]["add-tree"]
+    assert fit["fitted_at"] == 8
+    assert {"theta", "setting", "evidence"} <= fit.keys()
     json.dumps(info, allow_nan=False)
 
 
@@ -194,12 +196,12 @@ def test_skewed_targets_are_transformed():
     opt = bq.Optimizer(space, "add-tree", seed=0)
     for config in space.sample(0, 25):
         opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-    assert opt.ask().info["setting"]["lam"] < 1.0
+    assert opt.ask().info["fits"]["add-tree"]["setting"]["lam"] < 1.0
 
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):
     opt = warmed(bq.benchmarks.small_balanced(), 7)  # not a multiple of five: no cold start
-    last = opt.history.trials[-1].info["theta"]
+    last = opt.history.trials[-1].info["fits"]["add-tree"]["theta"]
     starts = []
     fit = AdditiveGP.fit
 

@@ -105,11 +105,6 @@ def test_paper_is_available_for_every_strategy():
         assert isinstance(cls.paper(), cls)
 
 
-def test_auto_says_what_it_chose():
-    space = bq.Space({"x": bq.Float(0, 1)})
-    assert bq.Optimizer(space, seed=0).ask().info["strategy"] == "add-tree"
-
-
 def test_options_side_by_side_are_all_seen_in_as_few_trials_as_it_takes():
     space = bq.benchmarks.and_or(3).space
     assert (space.n_paths, space.tree.cover) == (27, 3)

@@ -132,16 +132,17 @@ def test_pending_trials_are_conditioned_on():
 def test_info_says_why():
     info = run(bq.benchmarks.small_balanced(shared=True), "tree-ei", 9).ask().info
     assert info["why"].startswith("highest log EI")
-    assert info["fitted_at"] == 9
-    assert {"path", "acquisition", "path_ei", "theta", "setting"} <= info.keys()
+    assert {"path", "acquisition", "path_ei"} <= info.keys()
     assert list(info["path_ei"].values()) == sorted(info["path_ei"].values(), reverse=True)
-    assert {"variance", "length", "constant", "slope", "offset", "noise"} <= info["theta"].keys()
+    fit = info["fits"]["tree-ei"]
+    assert fit["fitted_at"] == 9
+    assert {"variance", "length", "constant", "slope", "offset", "noise"} <= fit["theta"].keys()
     json.dumps(info, allow_nan=False)
 
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):
     opt = run(bq.benchmarks.small_balanced(), "tree-ei", 7)  # not a multiple of five: one start
-    last = opt.history.trials[-1].info["theta"]
+    last = opt.history.trials[-1].info["fits"]["tree-ei"]["theta"]
     seen = []
     fit = TreeGP.fit
 
@@ -171,7 +172,7 @@ def test_skewed_targets_are_transformed_but_not_in_the_paper():
         opt = bq.Optimizer(space, name, seed=0)
         for config in space.sample(0, 25):
             opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-        lambdas[name] = opt.ask().info["setting"]["lam"]
+        lambdas[name] = opt.ask().info["fits"]["tree-ei"]["setting"]["lam"]
     assert lambdas["tree-ei"] < 1.0 == lambdas["tree-ei.paper"]
 
 

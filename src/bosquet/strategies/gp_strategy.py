@@ -73,7 +73,8 @@ class Fitted:
 
     A learned one also stands for what the model cannot explain, which an evaluation can.
     """
-    info: dict[str, Any]
+    fits: dict[str, dict[str, Any]]
+    """By the name of a strategy: what the next trials start from."""
     pending: Array
     """Rows that are asked for and not yet told."""
 
@@ -158,7 +159,12 @@ class GPStrategy(Strategy):
         data = task.history.dataset()
         if len(data.y) < self.initial_trials(task.space):
             return design(task, n, rng)
-        fitted = self._fit(task, data)
+        return self.propose_from(self.fit(task, data), task, data, n, rng)
+
+    def propose_from(
+        self, fitted: Fitted, task: Task, data: Dataset, n: int, rng: np.random.Generator
+    ) -> list[Proposal]:
+        """What the strategy wants to try, given its fit."""
         # What is known of each evaluated point: its value, or with noise the posterior mean.
         level = fitted.means(data.X) if task.history.noisy else fitted.z
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
@@ -183,7 +189,7 @@ class GPStrategy(Strategy):
                 config, info = explored.config, explored.info | {"why": why}
             if not task.history.noisy:
                 taken.add(key_of(config))
-            proposals.append(Proposal(config, info | fitted.info))
+            proposals.append(Proposal(config, info | {"fits": fitted.fits}))
             if len(proposals) < n:
                 x = task.space.to_unit([config])
                 best = min(best, fitted.believed(x))
@@ -205,7 +211,7 @@ class GPStrategy(Strategy):
 
     # -- the model ---------------------------------------------------------------------------
 
-    def _fit(self, task: Task, data: Dataset) -> Fitted:
+    def fit(self, task: Task, data: Dataset) -> Fitted:
         """The posterior given all trials, refitted when it is due."""
         n = len(data.y)
 
@@ -214,7 +220,7 @@ class GPStrategy(Strategy):
             gp = self.model(task.space, data.X, targets.z, targets.noise, setting)
             return gp, targets
 
-        setting, remembered, fitted_at = self._last_fit(task)
+        setting, remembered, fitted_at, evidence = self._last_fit(task)
         gp, targets = model(setting)
         recalled = gp.recall(remembered)
         first = recalled is None
@@ -226,8 +232,8 @@ class GPStrategy(Strategy):
             # Between cold starts the fit of the last trial is near, and the next one goes on.
             iterations = 200 if very_few or cold else 20 if few else 50
             theta, evidence = gp.fit([theta, gp.hyper.mean] if cold else [theta], iterations)
+            evidence += targets.log_jacobian + setting.log_prior
             if first or cold or very_few:
-                evidence += targets.log_jacobian + setting.log_prior
                 for rival in self._rivals(setting):
                     other_gp, other_targets = model(rival)
                     other_theta, other_evidence = other_gp.fit([theta], iterations)
@@ -240,9 +246,14 @@ class GPStrategy(Strategy):
         if task.history.noisy:
             known = not np.isnan(targets.noise).any()
             noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
-        info = {"theta": gp.remember(theta), "setting": asdict(setting), "fitted_at": fitted_at}
+        fit = {
+            "theta": gp.remember(theta),
+            "setting": asdict(setting),
+            "fitted_at": fitted_at,
+            "evidence": evidence,
+        }
         nothing = np.zeros((0, len(task.space)))
-        fitted = Fitted(task.space, posterior, targets.z, noise, info, nothing)
+        fitted = Fitted(task.space, posterior, targets.z, noise, {self.name: fit}, nothing)
         return fitted.with_pending(task.space.to_unit([trial.config for trial in task.pending]))
 
     def _rivals(self, setting: Setting) -> list[Setting]:
@@ -256,16 +267,16 @@ class GPStrategy(Strategy):
             rivals.append(replace(setting, kernel=other))
         return rivals
 
-    def _last_fit(self, task: Task) -> tuple[Setting, Any, int]:
-        """Setting, remembered theta and n of the highest-numbered complete trial with a fit."""
+    def _last_fit(self, task: Task) -> tuple[Setting, Any, int, float]:
+        """Setting, remembered theta, n and evidence of the last complete trial with a fit."""
         known = {field.name for field in fields(Setting)}
         for trial in reversed(task.history.complete):
-            found = trial.info.get("setting")
-            if isinstance(found, dict) and set(found) == known:  # else another strategy's
-                setting = Setting(**found)
+            fit = trial.info.get("fits", {}).get(self.name)
+            if fit is not None and set(fit["setting"]) == known:
+                setting = Setting(**fit["setting"])
                 if self.kernel in ("evidence", setting.kernel):
-                    return setting, trial.info["theta"], trial.info["fitted_at"]
-        return Setting("matern52" if self.kernel == "evidence" else self.kernel), None, 0
+                    return setting, fit["theta"], fit["fitted_at"], fit["evidence"]
+        return Setting("matern52" if self.kernel == "evidence" else self.kernel), None, 0, -np.inf
 
     # -- the search --------------------------------------------------------------------------
 

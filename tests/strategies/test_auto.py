@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+import bosquet as bq
+
+
+def run(problem, n, strategy="auto"):
+    opt = bq.Optimizer(problem.space, strategy, seed=0)
+    for _ in range(n):
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+    return opt
+
+
+def told(problem, n, strategy="auto"):
+    """An optimizer that knows points it has not asked for, so that fits start from the prior."""
+    opt = bq.Optimizer(problem.space, strategy, seed=0)
+    for config in problem.space.sample(0, n):
+        opt.tell(config, problem(config))
+    return opt
+
+
+def test_a_design_comes_first():
+    assert bq.Optimizer(bq.benchmarks.mixed().space, seed=0).ask().info["strategy"] == "design"
+
+
+def test_without_conditions_there_is_nothing_to_choose():
+    info = told(bq.benchmarks.branin(), 10).ask().info
+    assert info["strategy"] == "add-tree"
+    assert list(info["fits"]) == ["add-tree"]
+
+
+@pytest.mark.parametrize("n", [12, 20])
+@pytest.mark.parametrize("problem", [bq.benchmarks.mixed(), bq.benchmarks.and_or(3)])
+def test_the_better_explanation_proposes(problem, n):
+    trial = told(problem, n).ask()
+    evidence = {name: fit["evidence"] for name, fit in trial.info["fits"].items()}
+    assert set(evidence) == {"add-tree", "arc"}
+    chosen = max(evidence, key=evidence.get)
+    assert trial.info["strategy"] == chosen
+    assert trial.config == told(problem, n, chosen).ask().config
+
+
+def test_an_additive_function_is_explained_by_the_sum_over_nodes():
+    """Arms that are sums, each with its own weight: one GP over everything has to learn it all."""
+    sides = {
+        f"part{i}": bq.Choice({o: {f"{o}{i}": bq.Float(0, 1)} for o in "abc"}) for i in range(3)
+    }
+    space = bq.Space(sides)
+
+    def additive(config):
+        return sum(
+            np.sin(9 * value) * (1 + ord(name[0]) - ord("a"))
+            for name, value in config.items()
+            if not name.startswith("part")
+        )
+
+    opt = bq.Optimizer(space, seed=0)
+    for config in space.sample(0, 60):
+        opt.tell(config, additive(config))
+    assert opt.ask().info["strategy"] == "add-tree"
+
+
+def test_the_choice_is_kept_between_comparisons():
+    problem = bq.benchmarks.small_balanced(shared=True)
+    trials = run(problem, 42).history.trials
+    compared = [trial.number for trial in trials if len(trial.info.get("fits", ())) == 2]
+    assert compared == [*range(4, 31), 40]
+    assert {trial.info["strategy"] for trial in trials[31:40]} == {trials[30].info["strategy"]}
+
+
+def test_beyond_a_hundred_trials_nothing_is_compared():
+    problem = bq.benchmarks.small_balanced(shared=True)
+    opt = told(problem, 100)
+    for _ in range(2):
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+    first, second = (trial.info for trial in opt.history.trials[-2:])
+    assert len(first["fits"]) == 2
+    assert list(second["fits"]) == [first["strategy"]]
