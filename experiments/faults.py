@@ -21,6 +21,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from bosquet.study import load_history
 ROOT = Path(__file__).parent.parent
 SEED = 0
 TRIALS = 20  # of a study that is killed
-SECONDS = 1.0  # between two kills of a study, in the mean
+SHARE = 0.5  # of the time of an unkilled study, between two kills in the mean
 DASK_WORKERS = 3
 DASK_TRIALS = 40
 DASK_SECONDS = 1.5  # between two kills of a worker, in the mean: each is replaced meanwhile
@@ -99,17 +100,22 @@ def study(storage: Any, told: Path, options: dict[str, Any]) -> None:
     bq.minimize(short, SPACE, storage=storage, callbacks=noted(told), progress=False, **options)
 
 
-def killed_study(
-    storage: Any, told: Path, options: dict[str, Any], rng: random.Random
-) -> Counter[str]:
-    """One study, killed after every few trials until it is done."""
-    told.touch()
+def started(storage: Any, told: Path, options: dict[str, Any]) -> BaseProcess:
     fork = multiprocessing.get_context("fork")
+    process = fork.Process(target=study, args=(storage, told, options))
+    process.start()
+    return process
+
+
+def killed_study(
+    storage: Any, told: Path, options: dict[str, Any], seconds: float, rng: random.Random
+) -> Counter[str]:
+    """One study, killed after about so many seconds again and again until it is done."""
+    told.touch()
     kills = errors = 0
     while True:
-        process = fork.Process(target=study, args=(storage, told, options))
-        process.start()
-        process.join(rng.expovariate(1 / SECONDS))
+        process = started(storage, told, options)
+        process.join(rng.expovariate(1 / seconds))
         if process.exitcode is None:
             assert process.pid is not None
             os.kill(process.pid, signal.SIGKILL)
@@ -131,12 +137,19 @@ def killed_study(
 def killed_studies(strategy: str, kills: int, postgres: Postgres | None) -> Counter[str]:
     rng = random.Random(SEED)
     total: Counter[str] = Counter()
+    seconds = 0.0
     while total["kills"] < kills:
         options = {"n_trials": TRIALS, "seed": total["studies"], "strategy": strategy}
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             storage = postgres.new_database() if postgres else directory / "runs.db"
-            total += killed_study(storage, directory / "told", options, rng)
+            if not seconds:  # the first study is timed, and not killed
+                began = time.monotonic()
+                started(storage, directory / "told", options).join()
+                seconds = SHARE * (time.monotonic() - began)
+                continue
+            total += killed_study(storage, directory / "told", options, seconds, rng)
+        print(strategy, "PostgreSQL" if postgres else "SQLite", dict(total), flush=True)
     return total
 
 
@@ -229,8 +242,8 @@ happens to a trial whose process dies: [studies](studies.md).
 
 ## Killed studies
 
-Studies of {trials} trials, killed by SIGKILL {seconds} s apart in the mean and started again until
-done. A trial is *lost* when it had been told and is not stored, and told *twice* when it was told,
+Studies of {trials} trials, killed by SIGKILL at random moments, half the time of a study apart in
+the mean, and started again until done. A trial is *lost* when it had been told and is not stored, and told *twice* when it was told,
 stored or proposed more than once.
 
 {studies}
@@ -288,7 +301,6 @@ def main() -> None:
         cores=os.cpu_count(),
         seed=SEED,
         trials=TRIALS,
-        seconds=SECONDS,
         studies=table("strategy, storage", STUDY_COLUMNS, studies),
         workers=DASK_WORKERS,
         dask_seconds=DASK_SECONDS,

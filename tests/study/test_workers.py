@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import weakref
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -164,7 +164,7 @@ def test_an_executor_that_is_disconnected(tmp_path):
 
 
 class Remembering(ThreadPoolExecutor):
-    """Answers equal calls that are held at the same time by one evaluation, as Dask does."""
+    """Answers equal calls that run at the same time by one evaluation, as Dask does."""
 
     def __init__(self):
         super().__init__(2)
@@ -172,10 +172,12 @@ class Remembering(ThreadPoolExecutor):
 
     def submit(self, function, objective, *args):
         key = repr((function, objective, args))
-        future = self.calls.get(key)
-        if future is None:
-            self.calls[key] = future = super().submit(function, objective, *args)
-        return future
+        running = self.calls.get(key)
+        if running is None:
+            self.calls[key] = running = super().submit(function, objective, *args)
+        answer = Future()
+        running.add_done_callback(lambda done: answer.set_result(done.result()))
+        return answer
 
 
 def test_equal_configurations_are_evaluated_each():
