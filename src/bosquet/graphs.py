@@ -36,6 +36,21 @@ def components(vertices: Sequence[int], edges: Iterable[Edge]) -> list[Clique]:
     return sorted(tuple(sorted(one)) for one in nx.connected_components(_graph(vertices, edges)))
 
 
+def connected(edges: Iterable[Edge], first: int, second: int) -> bool:
+    """Whether a path of edges leads from one vertex to another."""
+    neighbours: dict[int, list[int]] = {}
+    for i, j in edges:
+        neighbours.setdefault(i, []).append(j)
+        neighbours.setdefault(j, []).append(i)
+    seen, stack = {first}, [first]
+    while stack:
+        for other in neighbours.get(stack.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return second in seen
+
+
 def random_tree(vertices: Sequence[int], rng: np.random.Generator) -> list[Edge]:
     """The edges of a tree on all vertices, every such tree equally likely (Pruefer)."""
     if len(vertices) < 3:

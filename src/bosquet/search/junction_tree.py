@@ -171,6 +171,11 @@ class CliqueSearch:
                 row[own] = stages[min(i, len(stages) - 1)][own]
         return CliqueOptimum(rows, values, self.said)
 
+    @property
+    def passes(self) -> bool:
+        """Whether message passing is possible on any node."""
+        return any(node.entries for node in self._nodes.values())
+
     @cached_property
     def said(self) -> dict[str, Any]:
         nodes = list(self._nodes.values())
@@ -199,6 +204,7 @@ class _NodeSearch:
             for component in self.components
             if (clique := tuple(sorted({f.dimension for f in component.features})))
         }
+        self._first: dict[Clique, tuple[Array, Array]] = {}
         self._constants = [c for c in self.components if not c.features]
         self.cliques = list(self._of_clique)
         self.variables = tuple(sorted({v for clique in self.cliques for v in clique}))
@@ -271,7 +277,9 @@ class _NodeSearch:
 
     def _zoom(self, acquisition: Acquisition, levels: Mapping[int, int]) -> list[Array]:
         grids = {v: self._grid(v, np.linspace(0.0, 1.0, levels[v])) for v in self.variables}
-        stages = [self._on_grids(grids, acquisition)]
+        if not self._first:  # kept: the first grid is the same for every acquisition
+            self._first = self._tables(grids)
+        stages = [self._on_grids(grids, acquisition, self._first)]
         width = {v: 1.0 / max(levels[v] - 1, 1) for v in self.variables}
         for _ in range(self.effort.zooms if self.effort.refine and self._continuous else 0):
             for v in self.variables:
@@ -280,7 +288,7 @@ class _NodeSearch:
                     near = stages[0][v] + width[v] * np.linspace(-1.0, 1.0, steps)
                     grids[v] = np.unique(self._parameters[v].snap(np.clip(near, 0.0, 1.0)))
                     width[v] *= 2.0 / (steps - 1)
-            stages.insert(0, self._on_grids(grids, acquisition))
+            stages.insert(0, self._on_grids(grids, acquisition, self._tables(grids)))
         return stages
 
     def _grid(self, v: int, units: Array) -> Array:
@@ -293,13 +301,24 @@ class _NodeSearch:
         parameter = self._parameters[v]
         return np.sort(parameter.to_unit(list(parameter.values())))
 
-    def _on_grids(self, grids: Mapping[int, Array], acquisition: Acquisition) -> Array:
-        """The best point of a grid."""
-        terms = []
+    def _tables(self, grids: Mapping[int, Array]) -> dict[Clique, tuple[Array, Array]]:
+        """Mean and variance of every clique's component on its grid."""
+        tables = {}
         for clique, component in self._of_clique.items():
             rows = self._rows_of(clique, grids)
-            values = acquisition.value(*self.posterior.of([component]).moments(rows))
-            terms.append((clique, values.reshape([len(grids[v]) for v in clique])))
+            mean, variance = self.posterior.of([component]).moments(rows)
+            shape = [len(grids[v]) for v in clique]
+            tables[clique] = mean.reshape(shape), variance.reshape(shape)
+        return tables
+
+    def _on_grids(
+        self,
+        grids: Mapping[int, Array],
+        acquisition: Acquisition,
+        tables: Mapping[Clique, tuple[Array, Array]],
+    ) -> Array:
+        """The best point of a grid."""
+        terms = [(clique, acquisition.value(*moments)) for clique, moments in tables.items()]
         sizes = {v: len(grid) for v, grid in grids.items()}
         total, found = max_sum(self.tree, [*terms, *self._mask_terms(grids)], sizes)
         if total == -np.inf:  # no point of the grid is allowed
