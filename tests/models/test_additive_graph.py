@@ -103,19 +103,21 @@ def test_scales():
     assert scales([(0, 1, 2), (2, 3), (4,)]) == pytest.approx([1 / 2, 1 / 3, 1 / 6])
 
 
-def test_one_length_scale_per_variable_and_shares_of_the_variance():
+def test_one_length_scale_per_variable_and_free_scales():
     space = box(4)
     surrogate = GraphSurrogate(space, edges_of([(0, 1), (1, 2)]), "se", residual=False)
     eta = surrogate.hyper.eta(surrogate.hyper.mean)
     first, second, alone = surrogate.components
     assert (first.name, second.name, alone.name) == ("clique 0,1", "clique 1,2", "clique 3")
     assert eta[first.lengths[1]] == eta[second.lengths[0]]
-    assert np.exp(eta[first.variance] - eta[alone.variance]) == pytest.approx(2.0)
+    assert eta[first.variance] == eta[alone.variance]
     theta = surrogate.hyper.mean.copy()
     theta[surrogate.names.index("difference 1")] += 0.5
     moved = surrogate.hyper.eta(theta) - eta
     assert moved[[first.lengths[1], second.lengths[0]]] == pytest.approx(0.5)
     assert np.count_nonzero(moved) == 2
+    theta[surrogate.names.index("variance clique 3")] += 0.5
+    assert surrogate.hyper.eta(theta)[alone.variance] == eta[alone.variance] + 0.5
 
 
 def test_residuals_are_there_where_a_graph_leaves_something_out():

@@ -115,9 +115,12 @@ class PriorBuilder:
     value, each times a deviation; with ``tied=False`` every one has the whole prior for itself.
     """
 
-    def __init__(self, kind: Kind, *, tied: bool = True) -> None:
+    def __init__(
+        self, kind: Kind, *, tied: bool = True, root_feature_sd: float = ROOT_FEATURE_LENGTH_SD
+    ) -> None:
         self._kind = kind
         self._tied = tied
+        self._root_feature_sd = root_feature_sd
         self.components: list[Component] = []
         self._offsets: list[float] = []  # of eta
         self._entries: list[list[int]] = []  # of eta: the thetas that are added
@@ -148,35 +151,22 @@ class PriorBuilder:
             self._of_feature[feature] = self._theta(Prior(0.0, sd), name)
         return self._of_feature[feature]
 
-    def add(
-        self,
-        name: str,
-        node: int,
-        features: tuple[Feature, ...],
-        prior: Prior,
-        *,
-        share: float = 1.0,
-        sd: float = VARIANCE_SD,
-    ) -> None:
-        """A component on a node (or another group of rows); ``prior`` is that of its kind.
-
-        ``share`` is what it is expected to have of the variance of its kind, and ``sd`` how far its
-        logarithm may deviate from that.
-        """
-        deviation = self._theta(Prior(0.0, sd) if self._tied else prior, f"variance {name}")
-        variances = [self._common[prior], deviation] if self._tied else [deviation]
-        variance = self._eta(variances, float(np.log(share)))
+    def add(self, name: str, node: int, features: tuple[Feature, ...], prior: Prior) -> None:
+        """A component on a node (or another group of rows); ``prior`` is that of its kind."""
+        own = Prior(0.0, VARIANCE_SD) if self._tied else prior
+        deviation = self._theta(own, f"variance {name}")
+        variance = self._eta([self._common[prior], deviation] if self._tied else [deviation])
         own_deviation = -1
         if self._tied and features:
             own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD), f"length {name}")
-        length_sd = FEATURE_LENGTH_SD if node else ROOT_FEATURE_LENGTH_SD
+        sd = FEATURE_LENGTH_SD if node else self._root_feature_sd
         ordered = {f.dimension for f in features if f.kind == "difference"}
         lengths = []
         for feature in features:
             special = feature.kind == "overlap" and feature.dimension in ordered
             offset = 0.5 * np.log(len(features)) + SPECIAL_VALUES * special
             if self._tied:
-                thetas = [self._common[LENGTH], own_deviation, self._deviation(feature, length_sd)]
+                thetas = [self._common[LENGTH], own_deviation, self._deviation(feature, sd)]
             else:
                 thetas = [self._theta(LENGTH, f"length {name}, {feature.kind} {feature.dimension}")]
             lengths.append(self._eta(thetas, offset))

@@ -29,7 +29,7 @@ from bosquet.space import Space
 Array = NDArray[np.float64]
 
 _RESIDUAL = "residual"
-_SCALE_SD = 0.7  # of the variance of a clique about its share, in logarithms
+_FEATURE_LENGTH_SD = 0.3  # of a variable: there are many, and few trials for each
 
 
 def variables_of(space: Space) -> list[Clique]:
@@ -58,20 +58,21 @@ def scales(cliques: Sequence[Clique]) -> list[float]:
 class GraphSurrogate(Surrogate):
     """One component per clique with hierarchical priors.
 
-    Variances are the paper's scales times a common value, each free to deviate; a variable has one
-    length-scale wherever it appears. With ``residual`` every node has also a component of all that
-    is certainly there with it, shrunk away unless the data need it: what no graph explains.
+    Scales are free: a common one, from which each may deviate. A variable has one length-scale
+    wherever it appears, times the root of the size of its clique. With ``residual`` every node has
+    also a component of all that is certainly there with it, shrunk away unless the data need it:
+    what no graph explains.
     """
 
     def __init__(
         self, space: Space, edges: Iterable[Edge], kind: Kind, *, residual: bool = True
     ) -> None:
-        builder = PriorBuilder(kind)
+        builder = PriorBuilder(kind, root_feature_sd=_FEATURE_LENGTH_SD)
         cliques = cliques_by_node(space, edges)
         for index, own in enumerate(cliques):
-            for clique, scale in zip(own, scales(own), strict=True):
+            for clique in own:
                 features = tuple(f for v in clique for f in features_of(space.dimensions[v]))
-                builder.add(_name(clique), index, features, OWN, share=scale, sd=_SCALE_SD)
+                builder.add(_name(clique), index, features, OWN)
         for node in space.nodes if residual else ():
             implied = chain_features(space, node)
             whole = {tuple(sorted({f.dimension for f in implied}))}
