@@ -115,11 +115,11 @@ def main() -> None:
     text = f"""\
 # Thresholds of a face detector
 
-Written by `experiments/faces.py`: accuracy of OpenCV's cascade of {STAGES} classifiers on 200 images
-of 25 x 25 pixels, thresholds within -6 % .. +2 % of OpenCV's; 10 random points first. Best so far:
-mean of {options.seeds} seeds (worst seed). OpenCV's own thresholds have {default:.3f}, all of them
-times 0.97 {lower:.3f}. The paper used 1,500 larger images, which we do not have; nor have we the
-data of its astrophysical example. bosquet {bq.__version__}, OpenCV {cv2.__version__}, NumPy
+Written by `experiments/faces.py`: accuracy of OpenCV's cascade of {STAGES} classifiers on 200
+images of 25 x 25 pixels, thresholds within -6 % .. +2 % of OpenCV's; 10 random points first. Best
+so far: mean of {options.seeds} seeds (worst seed). OpenCV's own thresholds have {default:.3f}, all
+of them times 0.97 {lower:.3f}. The paper used 1,500 larger images, which we do not have; nor have
+we the data of its astrophysical example. bosquet {bq.__version__}, OpenCV {cv2.__version__}, NumPy
 {np.__version__}.
 
 """

@@ -203,6 +203,26 @@ def test_edges_join_variables_of_one_node_only():
     assert all(node[i] == node[j] for i, j in learned.marginals)
 
 
+def test_groups_are_dealt_within_nodes():
+    space = tree_space()
+    X, z = draw(space, [], 30, 0)
+    likelihood = GraphLikelihood(space, X, z, np.full(30, np.nan), "se")
+    few = GraphLearning(max_groups=1, likelihoods=5)
+    start = first_state(space, likelihood)
+    edges = learn_graph(space, likelihood, start, few, np.random.default_rng(0), "disjoint")
+    names = {d.qualified_name: d.index for d in space.dimensions}
+    assert edges.state.edges == ((names["scale"], names["lr"]),)
+
+
+def test_a_covariance_without_a_factor_stops_nothing():
+    space = box(2)
+    X, z = np.full((30, 2), 0.5), np.random.default_rng(0).normal(size=30)
+    likelihood = GraphLikelihood(space, X, z, np.full(30, -1e-3), "se")
+    start = first_state(space, likelihood)
+    learned = learn_graph(space, likelihood, start, GraphLearning(), np.random.default_rng(0))
+    assert learned.state == start
+
+
 def test_one_variable_has_no_edges():
     space = box(1)
     X, z = draw(space, [], 10, 0)

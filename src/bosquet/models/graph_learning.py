@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Literal
 
@@ -54,7 +54,7 @@ class GraphLearning:
     """Variables of one component at most (d_max of disjoint groups)."""
     max_treewidth: int = 4
     max_groups: int | None = None
-    """M of disjoint groups; None: any number."""
+    """M of disjoint groups, on every node; None: any number."""
 
     def __post_init__(self) -> None:
         p = self.edge_probability
@@ -263,8 +263,7 @@ class _Gibbs:
     def _moves(self) -> list[Move]:
         """One for each parameter: given all others, it is drawn anew."""
         variables = [v for own in self._own for v in own]
-        lengths: list[Move] = [lambda rng, v=v: self._draw_length(v, rng) for v in variables]  # type: ignore[misc]
-        return [*lengths, self._draw_noise]
+        return [*(partial(self._draw_length, v) for v in variables), self._draw_noise]
 
     def _draw_length(self, v: int, rng: np.random.Generator) -> None:  # Eq. (8)
         options = [
@@ -293,6 +292,8 @@ class _Gibbs:
                 for option, mine in zip(options, cliques, strict=True)
             ]
         )
+        if scores.max() == -np.inf:  # no covariance has a factor: stay
+            return np.array([float(option == self._state) for option in options])
         probabilities = np.exp(scores - scores.max())
         probabilities /= probabilities.sum()
         drawn = int(rng.choice(len(options), p=probabilities))
@@ -320,8 +321,7 @@ class _Overlapping(_Gibbs):
 
     def _moves(self) -> list[Move]:
         edges = [edge for own in self._own for edge in combinations(own, 2)]
-        flips: list[Move] = [lambda rng, edge=edge: self._draw_edge(edge, rng) for edge in edges]  # type: ignore[misc]
-        return [*flips, *super()._moves()]
+        return [*(partial(self._draw_edge, edge) for edge in edges), *super()._moves()]
 
     def _draw_edge(self, edge: Edge, rng: np.random.Generator) -> None:
         there = edge in self._state.edges
@@ -355,23 +355,23 @@ class _Disjoint(_Gibbs):
         self, space: Space, likelihood: GraphLikelihood, start: GraphState, learning: GraphLearning
     ) -> None:
         if learning.max_groups is not None:
-            start = replace(start, edges=self._dealt(space, start.edges, learning))
+            groups = [
+                group
+                for own in variables_of(space)
+                for group in self._dealt(own, start.edges, learning.max_groups)
+            ]
+            start = replace(start, edges=tuple(edges_of(groups)))
         super().__init__(space, likelihood, start, learning)
 
     @staticmethod
-    def _dealt(space: Space, edges: Sequence[Edge], learning: GraphLearning) -> tuple[Edge, ...]:
-        """The start where groups may not be many: as it is if it fits, else dealt like cards."""
-        assert learning.max_groups is not None
-        own = [v for variables in variables_of(space) for v in variables]
-        groups = components(own, edges)
-        if len(groups) > learning.max_groups:
-            groups = [tuple(own[i :: learning.max_groups]) for i in range(learning.max_groups)]
-        return tuple(edges_of(groups))
+    def _dealt(own: Clique, edges: Sequence[Edge], most: int) -> list[Clique]:
+        """The groups to start from: as they are if they are few enough, else dealt like cards."""
+        groups = components(own, [edge for edge in edges if edge[0] in own])
+        return groups if len(groups) <= most else [own[i::most] for i in range(most)]
 
     def _moves(self) -> list[Move]:
         variables = [v for own in self._own for v in own]
-        draws: list[Move] = [lambda rng, v=v: self._draw_group(v, rng) for v in variables]  # type: ignore[misc]
-        return [*draws, *super()._moves()]
+        return [*(partial(self._draw_group, v) for v in variables), *super()._moves()]
 
     def _draw_group(self, v: int, rng: np.random.Generator) -> None:
         own = next(own for own in self._own if v in own)

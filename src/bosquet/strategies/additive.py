@@ -59,8 +59,9 @@ from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
 from bosquet.models.transform import transform
 from bosquet.search.junction_tree import CliqueSearch, Effort
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Path
+from bosquet.search.tree_path import Path, on_path
 from bosquet.space import Space
+from bosquet.space.structure import Dimension
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
     AcquisitionName,
@@ -301,15 +302,16 @@ class Additive(GPStrategy):
         rng: np.random.Generator,
     ) -> Proposal | None:
         if self.acquisition == "ucb" and task.candidates is None and feasibility_of(task) is None:
-            optimum = self._clique_search(task, fitted).maximise(self._bound(task), rng)
-            value, options = best_path(task.space, optimum.values)
-            rows = optimum.rows.copy()
-            for choice, option in options.items():
-                rows[:, choice] = (option + 0.5) / task.space.tree.choice(choice).n_values
-            for config in task.space.from_unit(task.space.snap(rows)):
+            bound = self._bound(task)
+            optimum = self._clique_search(task, fitted).maximise(bound, rng)
+            path = task.space.tree.path_of(best_path(task.space, optimum.values)[1])
+            rows = on_path(task.space, path, optimum.rows.copy())
+            values = bound.value(*self.belief_on(fitted)(path).moments(rows))
+            configs = task.space.from_unit(rows)
+            for config, value in zip(configs, values, strict=True):  # the refined one first
                 if key_of(config) not in taken and task.space.violation(config) is None:
                     label = task.space.path_label(config)
-                    proposal = self.proposal(task.space, config, {label: value})
+                    proposal = self.proposal(task.space, config, {label: float(value)})
                     return replace(proposal, info=proposal.info | {"search": optimum.said})
         return super()._next(task, fitted, best, good, taken, rng)
 
@@ -341,7 +343,7 @@ def _indices(space: Space, group: Sequence[str]) -> list[int]:
     return [dimension.index for dimension in found]
 
 
-def _dimension(space: Space, name: str) -> Any:
+def _dimension(space: Space, name: str) -> Dimension:
     """The dimension of a short or qualified name."""
     try:
         space.is_active(name, {})

@@ -107,6 +107,8 @@ class GPStrategy(Strategy):
     of the targets (Yeo-Johnson), chosen by evidence.
     """
 
+    setting_class: ClassVar[type[Setting]] = Setting
+
     def __init__(
         self,
         *,
@@ -127,8 +129,6 @@ class GPStrategy(Strategy):
         self.kernel = kernel
         self.explore_every = explore_every
         self.transforms = transforms
-
-    setting_class: ClassVar[type[Setting]] = Setting
 
     @classmethod
     def acquisitions(cls) -> tuple[str, ...]:
