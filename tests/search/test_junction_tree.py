@@ -190,6 +190,20 @@ def test_many_values_are_zoomed_in_on_and_exchanged():
     np.testing.assert_array_equal(space.snap(found.rows[:1]), found.rows[:1])
 
 
+def test_categories_too_many_for_a_grid_are_tried_one_by_one():
+    space = bq.Space({"a": bq.Choice([f"o{i}" for i in range(90)]), "b": bq.Float(0, 1)})
+    posterior = posterior_on(space, [(0,), (1,)], n=60)
+    acquisition = LowerBound(0.01)
+    found = CliqueSearch(space, posterior, posterior.components).maximise(
+        acquisition, np.random.default_rng(0)
+    )
+    rows = np.repeat(found.rows[:1], 90, axis=0)
+    rows[:, 0] = (np.arange(90) + 0.5) / 90
+    belief = CliqueSum(posterior, posterior.components)
+    best = acquisition.value(*belief.moments(rows)).max()
+    assert found.values[0] == pytest.approx(best)
+
+
 def test_constraints_inside_a_node_are_kept_exactly():
     space = bq.Space(
         {"a": bq.Float(0, 1), "b": bq.Float(0, 1), "c": bq.Int(0, 9), "d": bq.Float(0, 1)},

@@ -94,6 +94,19 @@ def test_random_trees_are_drawn_anew():
     assert len({json.dumps(groups) for groups in graphs}) > len(graphs) // 2
 
 
+@pytest.mark.parametrize(("graph", "fitted_at"), [("full", 120), ("random-tree", 121)])
+def test_a_new_graph_is_fitted_at_once(graph, fitted_at):
+    """Late refits are not due at every trial, unless the graph is another one."""
+    space = box(3)
+    opt = bq.Optimizer(space, Additive(graph=graph, kernel="se", transforms=False), seed=0)
+    for config in space.sample(0, 120):
+        opt.tell(config, chain(config))
+    trial = opt.ask()
+    assert trial.info["fitted_at"] == 120
+    opt.tell(trial, chain(trial.config))
+    assert opt.ask().info["fitted_at"] == fitted_at
+
+
 def test_full_is_one_group_searched_without_message_passing():
     info = run(box(9), Additive(graph="full"), n=13)[-1].info
     assert info["graph"]["groups"] == [[f"x{i}" for i in range(9)]]
