@@ -22,14 +22,22 @@ _ZOOMS = 8
 
 def star(seed: int = 0, dimension: int = 10) -> Problem:
     """One variable in the middle, joined with every other."""
-    return additive_gp(f"star-{dimension}", [(0, i) for i in range(1, dimension)], seed)
+    return additive_gp(f"star-{dimension}", star_edges(dimension), seed)
 
 
 def lattice(seed: int = 0, side: int = 3) -> Problem:
     """A square grid of variables, each joined with its neighbours."""
+    return additive_gp(f"lattice-{side}", lattice_edges(side), seed)
+
+
+def star_edges(dimension: int) -> list[Edge]:
+    return [(0, i) for i in range(1, dimension)]
+
+
+def lattice_edges(side: int) -> list[Edge]:
     across = [(side * i + j, side * i + j + 1) for i in range(side) for j in range(side - 1)]
     down = [(side * i + j, side * (i + 1) + j) for i in range(side - 1) for j in range(side)]
-    return additive_gp(f"lattice-{side}", across + down, seed)
+    return sorted(across + down)
 
 
 def additive_gp(

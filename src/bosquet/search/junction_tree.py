@@ -95,7 +95,7 @@ class Effort:
 
     evaluations: int = 1_000
     """Of the acquisition of one clique on its grid: max_eval of the paper."""
-    entries: int = 1_000_000
+    entries: int = 100_000
     """Of the table of one bag."""
     zooms: int = 3
     refine: bool = True
@@ -208,25 +208,21 @@ class _NodeSearch:
         self._constants = [c for c in self.components if not c.features]
         self.cliques = list(self._of_clique)
         self.variables = tuple(sorted({v for clique in self.cliques for v in clique}))
-        parameters = {v: self.space.dimensions[v].parameter for v in self.variables}
-        self._parameters = parameters
-        self._continuous = [v for v in self.variables if is_continuous(parameters[v])]
+        self._parameters = {v: self.space.dimensions[v].parameter for v in self.variables}
+        self._continuous = [v for v in self.variables if is_continuous(self._parameters[v])]
         self._masks = self._constraints_inside()
-        n_values = {v: parameters[v].n_values for v in self.variables}
-        self.tree = self._tree([*self.cliques, *self._masks])
-        self._levels = plan_levels(self.cliques, self.tree.bags, n_values, self.effort)
+        self.tree, self._levels = self._plan()
         if self._levels is None and self._masks:
             self.notes.append("constraints left out of message passing: they join too much")
             self._masks = {}
-            self.tree = self._tree(self.cliques)
-            self._levels = plan_levels(self.cliques, self.tree.bags, n_values, self.effort)
+            self.tree, self._levels = self._plan()
         self.entries = 0
         if self._levels is None:
             self.notes.append(
                 f"no message passing: a clique of {max(map(len, self.cliques))} variables, "
                 f"treewidth {self.tree.width}; random rows and climbing instead"
             )
-        else:
+        elif self.cliques:
             levels = self._levels
             self.entries = sum(math.prod(levels[v] for v in bag) for bag in self.tree.bags)
             fewest = min((levels[v] for v in self._continuous), default=_FINEST)
@@ -234,14 +230,19 @@ class _NodeSearch:
                 self.notes.append(f"grids coarsened to {fewest} levels")
         self._inexact = [
             v
-            for v in self.variables
-            if v not in self._continuous and (not self._levels or self._levels[v] < n_values[v])
+            for v, parameter in self._parameters.items()
+            if v not in self._continuous
+            and (self._levels is None or self._levels[v] < parameter.n_values)
         ]
 
-    def _tree(self, scopes: Iterable[Clique]) -> JunctionTree:
+    def _plan(self) -> tuple[JunctionTree, dict[int, int] | None]:
+        """The junction tree, constraints counted as cliques; and the levels of each variable."""
         if not self.variables:
-            return JunctionTree(((),), (-1,))
-        return junction_tree(self.variables, edges_of(scopes))
+            return JunctionTree(((),), (-1,)), {}
+        scopes = [*self.cliques, *self._masks]
+        tree = junction_tree(self.variables, edges_of(scopes))
+        n_values = {v: parameter.n_values for v, parameter in self._parameters.items()}
+        return tree, plan_levels(scopes, tree.bags, n_values, self.effort)
 
     def _constraints_inside(self) -> dict[Clique, list[Any]]:
         """The constraints on variables of this node alone, by these variables."""
