@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, Trial, key_of
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
-from bosquet.models.base import PathModel, PathPosterior
+from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
@@ -107,6 +107,8 @@ class GPStrategy(Strategy):
     of the targets (Yeo-Johnson), chosen by evidence.
     """
 
+    setting_class: ClassVar[type[Setting]] = Setting
+
     def __init__(
         self,
         *,
@@ -158,7 +160,7 @@ class GPStrategy(Strategy):
         data = task.history.dataset()
         if len(data.y) < self.initial_trials(task.space):
             return design(task, n, rng)
-        fitted = self._fit(task, data)
+        fitted = self._fit(task, data, rng)
         # What is known of each evaluated point: its value, or with noise the posterior mean.
         level = fitted.means(data.X) if task.history.noisy else fitted.z
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
@@ -205,7 +207,17 @@ class GPStrategy(Strategy):
 
     # -- the model ---------------------------------------------------------------------------
 
-    def _fit(self, task: Task, data: Dataset) -> Fitted:
+    def structured(
+        self,
+        task: Task,  # noqa: ARG002 - for those who learn a structure beside theta
+        data: Dataset,  # noqa: ARG002
+        last: Setting,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[Setting, dict[str, Any]]:
+        """The setting to begin with, given the last one; and what to say about it in Info."""
+        return last, {}
+
+    def _fit(self, task: Task, data: Dataset, rng: np.random.Generator) -> Fitted:
         """The posterior given all trials, refitted when it is due."""
         n = len(data.y)
 
@@ -214,7 +226,10 @@ class GPStrategy(Strategy):
             gp = self.model(task.space, data.X, targets.z, targets.noise, setting)
             return gp, targets
 
-        setting, remembered, fitted_at = self._last_fit(task)
+        last, remembered, fitted_at = self._last_fit(task)
+        setting, said = self.structured(task, data, last, rng)
+        if setting != last:  # what was fitted is not what is there now
+            fitted_at = 0
         gp, targets = model(setting)
         recalled = gp.recall(remembered)
         first = recalled is None
@@ -241,6 +256,7 @@ class GPStrategy(Strategy):
             known = not np.isnan(targets.noise).any()
             noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
         info = {"theta": gp.remember(theta), "setting": asdict(setting), "fitted_at": fitted_at}
+        info |= said
         nothing = np.zeros((0, len(task.space)))
         fitted = Fitted(task.space, posterior, targets.z, noise, info, nothing)
         return fitted.with_pending(task.space.to_unit([trial.config for trial in task.pending]))
@@ -258,14 +274,15 @@ class GPStrategy(Strategy):
 
     def _last_fit(self, task: Task) -> tuple[Setting, Any, int]:
         """Setting, remembered theta and n of the highest-numbered complete trial with a fit."""
-        known = {field.name for field in fields(Setting)}
+        known = {field.name for field in fields(self.setting_class)}
         for trial in reversed(task.history.complete):
             found = trial.info.get("setting")
             if isinstance(found, dict) and set(found) == known:  # else another strategy's
-                setting = Setting(**found)
+                setting = self.setting_class(**found)
                 if self.kernel in ("evidence", setting.kernel):
                     return setting, trial.info["theta"], trial.info["fitted_at"]
-        return Setting("matern52" if self.kernel == "evidence" else self.kernel), None, 0
+        kernel = "matern52" if self.kernel == "evidence" else self.kernel
+        return self.setting_class(kernel), None, 0
 
     # -- the search --------------------------------------------------------------------------
 
@@ -279,13 +296,14 @@ class GPStrategy(Strategy):
         rng: np.random.Generator,
     ) -> Proposal | None:
         """The best free and feasible configuration found, with the values of paths."""
-        acquisition: Acquisition = LogEI(best, fitted.noise)
-        if self.acquisition not in ("logei", "ei"):
-            acquisition = bound(_largest_dimension(task.space), len(task.history) + 1)
-        search = PathSearch(task.space, fitted.posterior.on_path, acquisition, feasibility_of(task))
+        acquisition = self.acquisition_at(task, fitted, best)
+        belief_on = self.belief_on(fitted)
+        search = PathSearch(task.space, belief_on, acquisition, feasibility_of(task))
+        said: dict[str, Any] = {}
         if task.candidates is None:
+            starts, said = self.starts(task, fitted, acquisition, rng)
             paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
-            scored = search.maximise(paths, good, rng)
+            scored = search.maximise(paths, good, rng, starts)
             found = first_free(task, scored, taken, apart=fitted.pending)
             found = found or first_free(task, scored, taken)
         else:
@@ -299,7 +317,27 @@ class GPStrategy(Strategy):
             values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
         if self.acquisition == "ei":
             values = {path: float(np.exp(value)) for path, value in values.items()}
-        return self.proposal(task.space, config, values)
+        found_there = self.proposal(task.space, config, values)
+        return replace(found_there, info=found_there.info | said)
+
+    def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
+        if self.acquisition in ("logei", "ei"):
+            return LogEI(best, fitted.noise)
+        return bound(_largest_dimension(task.space), len(task.history) + 1)
+
+    def belief_on(self, fitted: Fitted) -> Callable[[Path], Belief]:
+        """Of what the acquisition is a function, on each path."""
+        return fitted.posterior.on_path
+
+    def starts(
+        self,
+        task: Task,
+        fitted: Fitted,  # noqa: ARG002 - for those who know where to look
+        acquisition: Acquisition,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[Array, dict[str, Any]]:
+        """Rows to be polished on every path beside those found; and what to say about them."""
+        return np.zeros((0, len(task.space))), {}
 
     def proposal(self, space: Space, config: Config, values: dict[str, float]) -> Proposal:
         """A configuration, with the acquisition values of paths by label."""
@@ -318,7 +356,7 @@ class SurrogateStrategy(GPStrategy):
         """The covariance on a space; theta means the same for every setting."""
 
     def check_space(self, space: Space) -> None:
-        self.surrogate(space, Setting("matern52"))
+        self.surrogate(space, self.setting_class("matern52"))
 
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
         return SurrogateGP(self.surrogate(space, setting), X, z, noise)
