@@ -280,3 +280,14 @@ def test_fit_agrees_with_scikit_learn():
     found, variance = moments(gp.posterior(theta), Q, (0,))
     np.testing.assert_allclose(found, mean, atol=1e-3)
     np.testing.assert_allclose(variance + np.exp(theta[-1]), sd**2, atol=1e-3)
+
+
+def test_many_queries_are_answered_in_pieces(monkeypatch):
+    components, hyper, theta, X, Z, y, noise, rng = problem(spaces()["tree"], 0)
+    posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
+    belief = posterior.on_path([0, 1])
+    queries = rng.random((40, X.shape[1]))
+    whole = belief.moments(queries)
+    monkeypatch.setattr("bosquet.models.gp._ENTRIES", 50)
+    for one, other in zip(whole, belief.moments(queries), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

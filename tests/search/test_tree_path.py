@@ -5,7 +5,7 @@ import bosquet as bq
 from bosquet.acquisition.base import LogEI, LowerBound
 from bosquet.models.add_tree import add_tree
 from bosquet.models.gp import AdditiveGP
-from bosquet.search.tree_path import PathSearch
+from bosquet.search.tree_path import Effort, PathSearch
 
 
 def fitted(problem, n, seed=0):
@@ -58,3 +58,16 @@ def test_candidates_lie_on_their_path():
     for path in list(space.tree.paths())[:5]:
         rows = search.candidates(path, good, 50, np.random.default_rng(0))
         assert {space.path(config) for config in space.from_unit(rows)} == {path}
+
+
+def test_starts_are_looked_at_on_every_path():
+    space, X, z, posterior = fitted(bq.benchmarks.small_balanced(shared=True), 25)
+    effort = Effort(candidates=4, least_per_path=4, polished_paths=0)
+    search = PathSearch(space, posterior.on_path, LogEI(z.min()), effort=effort)
+    start = np.random.default_rng(1).random((1, len(space)))
+    paths = list(space.tree.paths())
+    for scored in search.maximise(paths, X, np.random.default_rng(0), start):
+        choices = list(space.tree.children)
+        same = np.delete(scored.X, choices, axis=1) == np.delete(start, choices, axis=1)
+        active = np.delete(space.activity(scored.X), choices, axis=1)
+        assert np.all(same | ~active, axis=1).any()

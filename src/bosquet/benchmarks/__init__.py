@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bosquet.benchmarks.additive import additive_gp, lattice, star
 from bosquet.benchmarks.classic import ackley, branin, hartmann6, levy
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.real import sklearn_pipeline
@@ -27,17 +28,20 @@ __all__ = [
     "PROBLEMS",
     "Problem",
     "ackley",
+    "additive_gp",
     "and_or",
     "branin",
     "hartmann6",
     "interaction",
     "large_balanced",
+    "lattice",
     "levy",
     "mixed",
     "off_centre",
     "shared_quadratic",
     "sklearn_pipeline",
     "small_balanced",
+    "star",
     "unbalanced",
 ]
 
@@ -70,6 +74,7 @@ GROUPS: dict[str, dict[str, Factory]] = {
         "ackley-10-shifted": lambda seed: ackley(10, shift=seed),
         "levy-10-shifted": lambda seed: levy(10, shift=seed),
     },
+    "additive": {"star-10": star, "lattice-3": lattice},
     "real": {
         "pipeline-breast_cancer": lambda _: sklearn_pipeline("breast_cancer"),
         "pipeline-digits": lambda _: sklearn_pipeline("digits"),

@@ -121,6 +121,11 @@ class Cross:
             for feature, weight in zip(component.features, component.weights(eta), strict=True)
         ]
 
+    @property
+    def columns(self) -> int:
+        """Entries of one query: a row counts once for every component."""
+        return len(self._rows)
+
     def __call__(self, X: Array) -> Array:
         """(m, n)"""
         return self._sum(self._entries(X)[0])

@@ -44,7 +44,7 @@ VARIANCE_SD = 0.2  # of one component about its kind
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
 FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
 ROOT_FEATURE_LENGTH_SD = 0.7  # the same, of a feature that every trial has: enough to judge it by
-_SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
+SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 _NOISE_BOUNDS = (np.log(1e-9), 0.0)
 
 
@@ -115,19 +115,25 @@ class PriorBuilder:
     value, each times a deviation; with ``tied=False`` every one has the whole prior for itself.
     """
 
-    def __init__(self, kind: Kind, *, tied: bool = True) -> None:
+    def __init__(
+        self, kind: Kind, *, tied: bool = True, root_feature_sd: float = ROOT_FEATURE_LENGTH_SD
+    ) -> None:
         self._kind = kind
         self._tied = tied
+        self._root_feature_sd = root_feature_sd
         self.components: list[Component] = []
         self._offsets: list[float] = []  # of eta
         self._entries: list[list[int]] = []  # of eta: the thetas that are added
         self._priors: list[Prior] = []  # of theta
+        self.names: list[str] = []  # of theta: the same for the same thing in another sum
         self._of_feature: dict[Feature, int] = {}
         if tied:
-            self._common = {prior: self._theta(prior) for prior in (OWN, CHAIN, CONSTANT, LENGTH)}
+            kinds = {"own": OWN, "chain": CHAIN, "constant": CONSTANT, "length": LENGTH}
+            self._common = {prior: self._theta(prior, f"all {k}") for k, prior in kinds.items()}
 
-    def _theta(self, prior: Prior) -> int:
+    def _theta(self, prior: Prior, name: str) -> int:
         self._priors.append(prior)
+        self.names.append(name)
         return len(self._priors) - 1
 
     def _eta(self, thetas: Sequence[int], offset: float = 0.0) -> int:
@@ -141,33 +147,34 @@ class PriorBuilder:
 
     def _deviation(self, feature: Feature, sd: float) -> int:
         if feature not in self._of_feature:
-            self._of_feature[feature] = self._theta(Prior(0.0, sd))
+            name = f"{feature.kind} {feature.dimension}"
+            self._of_feature[feature] = self._theta(Prior(0.0, sd), name)
         return self._of_feature[feature]
 
     def add(self, name: str, node: int, features: tuple[Feature, ...], prior: Prior) -> None:
         """A component on a node (or another group of rows); ``prior`` is that of its kind."""
-        variances = [self._theta(prior)]
-        if self._tied:
-            variances = [self._common[prior], self._theta(Prior(0.0, VARIANCE_SD))]
-        variance = self._eta(variances)
+        own = Prior(0.0, VARIANCE_SD) if self._tied else prior
+        deviation = self._theta(own, f"variance {name}")
+        variance = self._eta([self._common[prior], deviation] if self._tied else [deviation])
         own_deviation = -1
         if self._tied and features:
-            own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD))
-        sd = FEATURE_LENGTH_SD if node else ROOT_FEATURE_LENGTH_SD
+            own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD), f"length {name}")
+        sd = FEATURE_LENGTH_SD if node else self._root_feature_sd
         ordered = {f.dimension for f in features if f.kind == "difference"}
         lengths = []
         for feature in features:
             special = feature.kind == "overlap" and feature.dimension in ordered
-            offset = 0.5 * np.log(len(features)) + _SPECIAL_VALUES * special
-            thetas = [self._theta(LENGTH)]
+            offset = 0.5 * np.log(len(features)) + SPECIAL_VALUES * special
             if self._tied:
                 thetas = [self._common[LENGTH], own_deviation, self._deviation(feature, sd)]
+            else:
+                thetas = [self._theta(LENGTH, f"length {name}, {feature.kind} {feature.dimension}")]
             lengths.append(self._eta(thetas, offset))
         kind: Kind = self._kind if features else "constant"
         self.components.append(Component(name, node, kind, features, variance, tuple(lengths)))
 
     def hyperparameters(self) -> Hyperparameters:
-        self._eta([self._theta(NOISE)])
+        self._eta([self._theta(NOISE, "noise")])
         matrix = np.zeros((len(self._entries), len(self._priors)))
         for row, thetas in enumerate(self._entries):
             matrix[row, thetas] = 1.0

@@ -31,6 +31,8 @@ def maximise(
     max_iterations: int = 200,
 ) -> tuple[Array, float]:
     """The best theta by L-BFGS-B from the given starts, and its log posterior."""
+    if not len(hyper.mean):  # nothing to be fitted
+        return np.zeros(0), log_posterior(np.zeros(0))[0]
 
     def negative(theta: Array) -> tuple[float, Array]:
         try:

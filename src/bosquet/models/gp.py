@@ -27,6 +27,7 @@ from bosquet.models.fitting import maximise, with_prior
 Array = NDArray[np.float64]
 
 NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
+_ENTRIES = 4_000_000  # of cross-covariances that are held at once, by component
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -214,6 +215,14 @@ class PartialPosterior:
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""
+        columns = sum(cross.columns for _, cross in self._near)
+        pieces = -(-len(X) * columns // _ENTRIES)
+        if pieces <= 1:
+            return self._moments(X)
+        parts = [self._moments(part) for part in np.array_split(X, pieces)]
+        return np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])
+
+    def _moments(self, X: Array) -> tuple[Array, Array]:
         mean = np.zeros(len(X))
         variance = self._prior_variance(X)
         for block, cross_of in self._near:

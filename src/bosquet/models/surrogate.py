@@ -62,7 +62,7 @@ class SurrogateGP:
     def posterior(self, theta: Array) -> SurrogatePosterior:
         return SurrogatePosterior(self._surrogate, self._gp.posterior(theta))
 
-    def remember(self, theta: Array) -> list[float]:
+    def remember(self, theta: Array) -> Any:
         return [float(value) for value in theta]
 
     def recall(self, remembered: Any) -> Array | None:

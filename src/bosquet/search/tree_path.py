@@ -75,14 +75,24 @@ class PathSearch:
         self._fixed = dict(fixed or {})
 
     def maximise(
-        self, paths: Sequence[Path], good: Array, rng: np.random.Generator
+        self,
+        paths: Sequence[Path],
+        good: Array,
+        rng: np.random.Generator,
+        starts: Array | None = None,
     ) -> list[Scored]:
         """The rows found on every path, paths in the order of their best row.
 
-        ``good`` are unit rows worth perturbing, on whatever path.
+        ``good`` are unit rows worth perturbing, on whatever path; ``starts`` are rows to begin
+        with: with the choices of the path, on every one.
         """
         share = max(self._effort.least_per_path, self._effort.candidates // len(paths))
-        found = [self.score(path, self.candidates(path, good, share, rng)) for path in paths]
+        found = []
+        for path in paths:
+            rows = self.candidates(path, good, share, rng)
+            if starts is not None:
+                rows = np.vstack([self._on_path(path, starts.copy()), rows])
+            found.append(self.score(path, rows))
         found.sort(key=lambda scored: -scored.values[0])
         polished = [self._polish(scored, rng) for scored in found[: self._effort.polished_paths]]
         found = polished + found[self._effort.polished_paths :]

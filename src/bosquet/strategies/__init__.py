@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bosquet.models.graph_learning import GraphLearning
 from bosquet.strategies.add_tree import AddTree
+from bosquet.strategies.additive import Additive
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
@@ -11,15 +13,17 @@ from bosquet.strategies.tree_ei import TreeEI
 
 STRATEGIES: dict[str, type[Strategy]] = {
     cls.name: cls
-    for cls in (AddTree, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol, TreeEI)
+    for cls in (AddTree, Additive, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol, TreeEI)
 }
 
 __all__ = [
     "STRATEGIES",
     "AddTree",
+    "Additive",
     "Arc",
     "Auto",
     "FlatGP",
+    "GraphLearning",
     "Independent",
     "Marginal",
     "Proposal",

@@ -47,12 +47,12 @@ class Auto(Strategy):
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
             return [_by("design", proposal) for proposal in design(task, n, rng)]
-        fitted = {rival: rival.fit(task, data) for rival in self.rivals(task)}
-        evidence = {rival: fit.fits[rival.name]["evidence"] for rival, fit in fitted.items()}
-        chosen = max(evidence, key=evidence.__getitem__)
-        fits = {rival.name: fit.fits[rival.name] for rival, fit in fitted.items()}
+        fitted = {rival: rival.fit(task, data, rng) for rival in self.rivals(task)}
+        fits = {rival: fit.info["fits"][rival.name] for rival, fit in fitted.items()}
+        chosen = max(fits, key=lambda rival: float(fits[rival]["evidence"]))
         proposals = chosen.propose_from(fitted[chosen], task, data, n, rng)
-        return [_by(chosen.name, proposal, fits=fits) for proposal in proposals]
+        named = {rival.name: fit for rival, fit in fits.items()}
+        return [_by(chosen.name, proposal, fits=named) for proposal in proposals]
 
 
 def _by(strategy: str, proposal: Proposal, **more: Any) -> Proposal:

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, Trial, key_of
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
-from bosquet.models.base import PathModel, PathPosterior
+from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
@@ -73,8 +73,8 @@ class Fitted:
 
     A learned one also stands for what the model cannot explain, which an evaluation can.
     """
-    fits: dict[str, dict[str, Any]]
-    """By the name of a strategy: what the next trials start from."""
+    info: dict[str, Any]
+    """What the next fit of the same strategy starts from, and what there is to say."""
     pending: Array
     """Rows that are asked for and not yet told."""
 
@@ -107,6 +107,8 @@ class GPStrategy(Strategy):
     is every second one, on any space, while the model sees nothing left to gain. ``transforms`` are
     of the targets (Yeo-Johnson), chosen by evidence.
     """
+
+    setting_class: ClassVar[type[Setting]] = Setting
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class GPStrategy(Strategy):
         data = task.history.dataset()
         if len(data.y) < self.initial_trials(task.space):
             return design(task, n, rng)
-        return self.propose_from(self.fit(task, data), task, data, n, rng)
+        return self.propose_from(self.fit(task, data, rng), task, data, n, rng)
 
     def propose_from(
         self, fitted: Fitted, task: Task, data: Dataset, n: int, rng: np.random.Generator
@@ -189,7 +191,7 @@ class GPStrategy(Strategy):
                 config, info = explored.config, explored.info | {"why": why}
             if not task.history.noisy:
                 taken.add(key_of(config))
-            proposals.append(Proposal(config, info | {"fits": fitted.fits}))
+            proposals.append(Proposal(config, info | fitted.info))
             if len(proposals) < n:
                 x = task.space.to_unit([config])
                 best = min(best, fitted.believed(x))
@@ -211,7 +213,17 @@ class GPStrategy(Strategy):
 
     # -- the model ---------------------------------------------------------------------------
 
-    def fit(self, task: Task, data: Dataset) -> Fitted:
+    def structured(
+        self,
+        task: Task,  # noqa: ARG002 - for those who learn a structure beside theta
+        data: Dataset,  # noqa: ARG002
+        last: Setting,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[Setting, dict[str, Any]]:
+        """The setting to begin with, given the last one; and what to say about it in Info."""
+        return last, {}
+
+    def fit(self, task: Task, data: Dataset, rng: np.random.Generator) -> Fitted:
         """The posterior given all trials, refitted when it is due."""
         n = len(data.y)
 
@@ -220,7 +232,10 @@ class GPStrategy(Strategy):
             gp = self.model(task.space, data.X, targets.z, targets.noise, setting)
             return gp, targets
 
-        setting, remembered, fitted_at, evidence = self._last_fit(task)
+        last, remembered, fitted_at, evidence = self._last_fit(task)
+        setting, said = self.structured(task, data, last, rng)
+        if setting != last:  # what was fitted is not what is there now
+            fitted_at = 0
         gp, targets = model(setting)
         recalled = gp.recall(remembered)
         first = recalled is None
@@ -252,8 +267,9 @@ class GPStrategy(Strategy):
             "fitted_at": fitted_at,
             "evidence": evidence,
         }
+        info = {"fits": {self.name: fit}} | said
         nothing = np.zeros((0, len(task.space)))
-        fitted = Fitted(task.space, posterior, targets.z, noise, {self.name: fit}, nothing)
+        fitted = Fitted(task.space, posterior, targets.z, noise, info, nothing)
         return fitted.with_pending(task.space.to_unit([trial.config for trial in task.pending]))
 
     def _rivals(self, setting: Setting) -> list[Setting]:
@@ -269,14 +285,15 @@ class GPStrategy(Strategy):
 
     def _last_fit(self, task: Task) -> tuple[Setting, Any, int, float]:
         """Setting, remembered theta, n and evidence of the last complete trial with a fit."""
-        known = {field.name for field in fields(Setting)}
+        known = {field.name for field in fields(self.setting_class)}
         for trial in reversed(task.history.complete):
             fit = trial.info.get("fits", {}).get(self.name)
             if fit is not None and set(fit["setting"]) == known:
-                setting = Setting(**fit["setting"])
+                setting = self.setting_class(**fit["setting"])
                 if self.kernel in ("evidence", setting.kernel):
                     return setting, fit["theta"], fit["fitted_at"], fit["evidence"]
-        return Setting("matern52" if self.kernel == "evidence" else self.kernel), None, 0, -np.inf
+        kernel = "matern52" if self.kernel == "evidence" else self.kernel
+        return self.setting_class(kernel), None, 0, -np.inf
 
     # -- the search --------------------------------------------------------------------------
 
@@ -290,13 +307,14 @@ class GPStrategy(Strategy):
         rng: np.random.Generator,
     ) -> Proposal | None:
         """The best free and feasible configuration found, with the values of paths."""
-        acquisition: Acquisition = LogEI(best, fitted.noise)
-        if self.acquisition not in ("logei", "ei"):
-            acquisition = bound(_largest_dimension(task.space), len(task.history) + 1)
-        search = PathSearch(task.space, fitted.posterior.on_path, acquisition, feasibility_of(task))
+        acquisition = self.acquisition_at(task, fitted, best)
+        belief_on = self.belief_on(fitted)
+        search = PathSearch(task.space, belief_on, acquisition, feasibility_of(task))
+        said: dict[str, Any] = {}
         if task.candidates is None:
+            starts, said = self.starts(task, fitted, acquisition, rng)
             paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
-            scored = search.maximise(paths, good, rng)
+            scored = search.maximise(paths, good, rng, starts)
             found = first_free(task, scored, taken, apart=fitted.pending)
             found = found or first_free(task, scored, taken)
         else:
@@ -310,7 +328,27 @@ class GPStrategy(Strategy):
             values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
         if self.acquisition == "ei":
             values = {path: float(np.exp(value)) for path, value in values.items()}
-        return self.proposal(task.space, config, values)
+        found_there = self.proposal(task.space, config, values)
+        return replace(found_there, info=found_there.info | said)
+
+    def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
+        if self.acquisition in ("logei", "ei"):
+            return LogEI(best, fitted.noise)
+        return bound(_largest_dimension(task.space), len(task.history) + 1)
+
+    def belief_on(self, fitted: Fitted) -> Callable[[Path], Belief]:
+        """Of what the acquisition is a function, on each path."""
+        return fitted.posterior.on_path
+
+    def starts(
+        self,
+        task: Task,
+        fitted: Fitted,  # noqa: ARG002 - for those who know where to look
+        acquisition: Acquisition,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[Array, dict[str, Any]]:
+        """Rows to be polished on every path beside those found; and what to say about them."""
+        return np.zeros((0, len(task.space))), {}
 
     def proposal(self, space: Space, config: Config, values: dict[str, float]) -> Proposal:
         """A configuration, with the acquisition values of paths by label."""
@@ -329,7 +367,7 @@ class SurrogateStrategy(GPStrategy):
         """The covariance on a space; theta means the same for every setting."""
 
     def check_space(self, space: Space) -> None:
-        self.surrogate(space, Setting("matern52"))
+        self.surrogate(space, self.setting_class("matern52"))
 
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
         return SurrogateGP(self.surrogate(space, setting), X, z, noise)
