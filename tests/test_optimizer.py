@@ -79,7 +79,9 @@ def test_nan_is_recorded_as_a_failure(space):
 
 
 def test_bad_arguments(space):
-    with pytest.raises(ValueError, match="strategy='magic' must be one of add-tree, arc, auto, "):
+    with pytest.raises(
+        ValueError, match="strategy='magic' must be one of add-tree, additive, arc, auto, "
+    ):
         bq.Optimizer(space, strategy="magic")
     with pytest.raises(TypeError, match=r"bosquet\.Space"):
         bq.Optimizer({"x": bq.Float(0, 1)})

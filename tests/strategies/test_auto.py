@@ -30,13 +30,13 @@ def test_without_conditions_there_is_nothing_to_choose():
     assert list(info["fits"]) == ["add-tree"]
 
 
-@pytest.mark.parametrize("n", [12, 20])
+@pytest.mark.parametrize("n", [13, 15])
 @pytest.mark.parametrize("problem", [bq.benchmarks.mixed(), bq.benchmarks.and_or(3)])
-def test_the_better_explanation_proposes(problem, n):
+def test_the_better_explanation_proposes_and_every_third_trial_the_other(problem, n):
     trial = told(problem, n).ask()
     evidence = {name: fit["evidence"] for name, fit in trial.info["fits"].items()}
     assert set(evidence) == {"add-tree", "arc"}
-    chosen = max(evidence, key=evidence.get)
+    chosen = (min if trial.number % 3 == 0 else max)(evidence, key=evidence.get)
     assert trial.info["strategy"] == chosen
     assert trial.config == told(problem, n, chosen).ask().config
 
@@ -58,15 +58,20 @@ def test_an_additive_function_is_explained_by_the_sum_over_nodes():
     opt = bq.Optimizer(space, seed=0)
     for config in space.sample(0, 60):
         opt.tell(config, additive(config))
-    assert opt.ask().info["strategy"] == "add-tree"
+    fits = opt.ask().info["fits"]
+    assert fits["add-tree"]["evidence"] > fits["arc"]["evidence"] + 3
 
 
-def test_the_choice_is_kept_between_comparisons():
+def test_the_order_is_kept_between_comparisons():
     problem = bq.benchmarks.small_balanced(shared=True)
     trials = run(problem, 42).history.trials
     compared = [trial.number for trial in trials if len(trial.info.get("fits", ())) == 2]
     assert compared == [*range(4, 31), 40]
-    assert {trial.info["strategy"] for trial in trials[31:40]} == {trials[30].info["strategy"]}
+    fits = trials[30].info["fits"]
+    order = sorted(fits, key=lambda name: fits[name]["evidence"])
+    for trial in trials[31:40]:
+        assert trial.info["strategy"] == order[0 if trial.number % 3 == 0 else 1]
+        assert list(trial.info["fits"]) == [trial.info["strategy"]]
 
 
 def test_beyond_a_hundred_trials_nothing_is_compared():
@@ -77,4 +82,4 @@ def test_beyond_a_hundred_trials_nothing_is_compared():
         opt.tell(trial, problem(trial.config))
     first, second = (trial.info for trial in opt.history.trials[-2:])
     assert len(first["fits"]) == 2
-    assert list(second["fits"]) == [first["strategy"]]
+    assert len(second["fits"]) == 1

@@ -1,15 +1,17 @@
-"""The default strategy: the covariance that explains the trials so far.
+"""The default strategy: two beliefs about a conditional space, ranked by what they explain.
 
-On a conditional space there are two beliefs to choose from. `add-tree`: a function is a sum over
-nodes, so what branches share they share exactly. `arc`: one GP over everything, in which branches
-are alike and anything may interact. Each is fitted with its own kernel and transform, and the one
-with the higher log posterior density proposes. While trials are few every ask fits both, later
-every tenth does, and beyond 100 trials the last choice stays. On a space without conditions there
-is nothing to choose.
+`add-tree`: a function is a sum over nodes, so what branches share they share exactly. `arc`: one GP
+over everything, in which branches are alike and anything may interact. Each is fitted with its own
+kernel and transform; the one with the higher log posterior density proposes, and every third trial
+the other: a belief that keeps looking where it is right never learns that it is wrong elsewhere.
+
+While trials are few every ask compares them, later every tenth, and beyond 100 trials the order
+stays. On a space without conditions there is nothing to choose.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -22,6 +24,7 @@ from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
+_OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
 class Auto(Strategy):
@@ -29,30 +32,37 @@ class Auto(Strategy):
 
     name: ClassVar[str] = "auto"
 
-    def rivals(self, task: Task) -> list[GPStrategy]:
-        """The strategies that may propose."""
-        if task.space.n_paths == 1:
-            return [AddTree()]
-        rivals: list[GPStrategy] = [AddTree(), Arc()]
-        n = len(task.history.complete)
-        if n <= _FEW or (n <= _SOME and n % 10 == 0):
-            return rivals
-        for trial in reversed(task.history.complete):
-            chosen = [rival for rival in rivals if rival.name == trial.info.get("strategy")]
-            if chosen:
-                return chosen
-        return rivals
-
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
             return [_by("design", proposal) for proposal in design(task, n, rng)]
-        fitted = {rival: rival.fit(task, data, rng) for rival in self.rivals(task)}
-        fits = {rival: fit.info["fits"][rival.name] for rival, fit in fitted.items()}
-        chosen = max(fits, key=lambda rival: float(fits[rival]["evidence"]))
-        proposals = chosen.propose_from(fitted[chosen], task, data, n, rng)
-        named = {rival.name: fit for rival, fit in fits.items()}
-        return [_by(chosen.name, proposal, fits=named) for proposal in proposals]
+        rivals: list[GPStrategy] = [AddTree(), Arc()] if task.space.n_paths > 1 else [AddTree()]
+        evidence = {} if _compares(len(data.y)) else last_evidence(task, rivals)
+        fitted = {}
+        if not evidence:
+            fitted = {rival.name: rival.fit(task, data, rng) for rival in rivals}
+            evidence = {name: fit.info["fits"][name]["evidence"] for name, fit in fitted.items()}
+        rivals.sort(key=lambda rival: -evidence[rival.name])
+        chosen = rivals[-1] if task.index % _OTHERS_TURN == 0 else rivals[0]
+        if chosen.name not in fitted:
+            fitted[chosen.name] = chosen.fit(task, data, rng)
+        fits = {name: fit.info["fits"][name] for name, fit in fitted.items()}
+        proposals = chosen.propose_from(fitted[chosen.name], task, data, n, rng)
+        return [_by(chosen.name, proposal, fits=fits) for proposal in proposals]
+
+
+def _compares(n: int) -> bool:
+    return n <= _FEW or (n <= _SOME and n % 10 == 0)
+
+
+def last_evidence(task: Task, rivals: Sequence[Strategy]) -> dict[str, float]:
+    """By name, of the last complete trial that compared them; empty if none has."""
+    names = {rival.name for rival in rivals}
+    for trial in reversed(task.history.complete):
+        fits = trial.info.get("fits", {})
+        if names <= set(fits):
+            return {name: float(fits[name]["evidence"]) for name in names}
+    return {}
 
 
 def _by(strategy: str, proposal: Proposal, **more: Any) -> Proposal:
