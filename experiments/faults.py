@@ -37,7 +37,7 @@ from bosquet.study import load_history
 ROOT = Path(__file__).parent.parent
 SEED = 0
 TRIALS = 20  # of a study that is killed
-SHARE = 0.5  # of the time of an unkilled study, between two kills in the mean
+SHARE = 0.25  # of the time of an unkilled study, between two kills in the mean
 DASK_WORKERS = 3
 DASK_TRIALS = 40
 DASK_SECONDS = 1.5  # between two kills of a worker, in the mean: each is replaced meanwhile
@@ -143,10 +143,11 @@ def killed_studies(strategy: str, kills: int, postgres: Postgres | None) -> Coun
         options = {"n_trials": TRIALS, "seed": total["studies"], "strategy": strategy}
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            storages: list[Any] = [directory / "whole.db", directory / "runs.db"]
-            if postgres:
-                storages = [postgres.new_database() for _ in storages]
-            total += killed_study(*storages, directory / "told", options, rng)
+            whole, storage = (
+                postgres.new_database() if postgres else directory / file
+                for file in ("whole.db", "runs.db")
+            )
+            total += killed_study(whole, storage, directory / "told", options, rng)
         print(strategy, "PostgreSQL" if postgres else "SQLite", dict(total), flush=True)
     return total
 
@@ -240,8 +241,8 @@ happens to a trial whose process dies: [studies](studies.md).
 
 ## Killed studies
 
-Studies of {trials} trials, killed by SIGKILL at random moments, half the time of a study apart in
-the mean, and started again until done. A trial is *lost* when it had been told and is not stored,
+Studies of {trials} trials, killed by SIGKILL at random moments, a quarter of the time of a study
+apart in the mean, and started again until done. A trial is *lost* when it had been told and is not stored,
 and told *twice* when it was told, stored or proposed more than once.
 
 {studies}
