@@ -242,8 +242,8 @@ happens to a trial whose process dies: [studies](studies.md).
 ## Killed studies
 
 Studies of {trials} trials, killed by SIGKILL at random moments, a quarter of the time of a study
-apart in the mean, and started again until done. A trial is *lost* when it had been told and is not stored,
-and told *twice* when it was told, stored or proposed more than once.
+apart in the mean, and started again until done. A trial is *lost* when it had been told and is not
+stored, and told *twice* when it was told, stored or proposed more than once.
 
 {studies}
 
