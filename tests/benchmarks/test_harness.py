@@ -191,6 +191,7 @@ def test_workers_are_kept_with_a_run(tmp_path):
     assert [one.job, four.job] == jobs
     assert sorted(one.values) == sorted(four.values)
     assert one.values != four.values
+    assert list(summary.by_problem([one, four])) == ["small", "small+4workers"]
     with pytest.raises(ValueError, match="workers=0 must be positive, and 1 for a peer"):
         Job("sobol", "small", 0, 9, workers=0).check()
     with pytest.raises(ValueError, match="workers=2 must be positive, and 1 for a peer"):

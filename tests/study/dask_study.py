@@ -29,6 +29,7 @@ def main(directory):
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         workers = {worker.pid for worker in cluster.workers.values()}
+        assert cluster.scheduler.allowed_failures == 0
         for allowed in (0, 3):
             cluster.scheduler.allowed_failures = allowed
             died = directory / f"died-{allowed}"

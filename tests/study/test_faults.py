@@ -27,10 +27,12 @@ def value(config):
 
 
 def study(storage, told, ready=None):
-    """The process to be killed; notes what it has told. Slows down until ``ready`` is there."""
+    """The process to be killed; notes what it has told. Evaluates nothing before ``ready``."""
 
     def objective(config):
-        time.sleep(0.005 if ready is None or ready.exists() else 0.5)
+        time.sleep(0.005)
+        while ready is not None and not ready.exists():
+            time.sleep(0.01)
         return value(config)
 
     def note(_, trial):

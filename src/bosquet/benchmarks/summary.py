@@ -52,6 +52,7 @@ def by_problem(runs: Iterable[Run]) -> dict[str, dict[str, list[Run]]]:
     grouped: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         suffix = f"+noise{run.job.noise:g}" if run.job.noise else ""
+        suffix += f"+{run.job.workers}workers" if run.job.workers > 1 else ""
         grouped[run.job.problem + suffix][run.job.method].append(run)
     return grouped
 
