@@ -6,12 +6,27 @@ from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
+from bosquet.strategies.boing import BOinG, BOinGPlus
 from bosquet.strategies.designs import Random, Sobol
 from bosquet.strategies.tree_ei import TreeEI
+from bosquet.strategies.turbo import Turbo
 
 STRATEGIES: dict[str, type[Strategy]] = {
     cls.name: cls
-    for cls in (AddTree, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol, TreeEI)
+    for cls in (
+        AddTree,
+        Arc,
+        Auto,
+        BOinG,
+        BOinGPlus,
+        FlatGP,
+        Independent,
+        Marginal,
+        Random,
+        Sobol,
+        TreeEI,
+        Turbo,
+    )
 }
 
 __all__ = [
@@ -19,6 +34,8 @@ __all__ = [
     "AddTree",
     "Arc",
     "Auto",
+    "BOinG",
+    "BOinGPlus",
     "FlatGP",
     "Independent",
     "Marginal",
@@ -28,6 +45,7 @@ __all__ = [
     "Strategy",
     "Task",
     "TreeEI",
+    "Turbo",
     "get",
 ]
 
