@@ -81,8 +81,8 @@ def test_sides_follow_the_length_scales_and_keep_the_volume():
 @pytest.mark.parametrize("make", [Turbo, Turbo.paper], ids=["logei", "thompson"])
 def test_it_closes_in(make):
     problem = bq.benchmarks.branin()
-    result = bq.minimize(problem, problem.space, n_trials=30, strategy=make(), seed=1)
-    assert result.best_value - problem.minimum < 0.05
+    result = bq.minimize(problem, problem.space, n_trials=25, strategy=make(), seed=1)
+    assert result.best_value - problem.minimum < 0.2
     late = result.trials[-1]
     assert late.info["length"] <= 1.6
     assert "trust region" in late.info["why"]

@@ -47,7 +47,7 @@ def maximise_mixed(
     """The feasible rows found and their values, best first. ``good`` are rows to start from too."""
     effort = MixedEffort() if effort is None else effort
     drawn = space.snap(rng.random((effort.random, len(space))))
-    X, values = _ranked(drawn[_feasible(space, drawn)], score)
+    X, values = _ranked(drawn[feasible(space, drawn)], score)
     start, known = _ranked(good, score)
     start = np.vstack([X[: effort.starts], start[: effort.starts]])
     known = np.concatenate([values[: effort.starts], known[: effort.starts]])
@@ -58,7 +58,7 @@ def maximise_mixed(
     return X[order], values[order]
 
 
-def _feasible(space: Space, X: Array) -> NDArray[np.bool_]:
+def feasible(space: Space, X: Array) -> NDArray[np.bool_]:
     """Which rows violate no constraint."""
     if not space.constraints:
         return np.ones(len(X), dtype=bool)
@@ -121,7 +121,7 @@ def neighbours(
             rows.append(moved[changed])
             of.append(here[changed])
     found, owner = np.vstack([X[:0], *rows]), np.concatenate([np.zeros(0, np.int64), *of])
-    kept = _feasible(space, found)
+    kept = feasible(space, found)
     return found[kept], owner[kept]
 
 

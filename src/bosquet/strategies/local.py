@@ -13,6 +13,7 @@ from bosquet.models.add_tree import add_tree
 from bosquet.models.base import PathModel
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.surrogate import Surrogate
+from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 _COLD_EVERY = 10  # trials; between, a fit goes on from that of the last trial
 _ITERATIONS = 20
 _COLD_ITERATIONS = 50
+_MORE = 500  # random rows of a region, where constraints leave little of it
 
 
 def local_surrogate(space: Space) -> Surrogate:
@@ -87,7 +89,12 @@ def improve(
         return best_candidate(task, taken, lambda X: search.score(region.path, X), region)
     scored = search.maximise([region.path], good, rng)
     found = first_free(task, scored, taken, apart=list(fitted.pending))
-    return found or first_free(task, scored, taken)
+    found = found or first_free(task, scored, taken)
+    if found is None and task.space.constraints:  # the best rows all violate one
+        rows = region.draw(_MORE, rng)
+        rows = rows[feasible(task.space, rows)]
+        found = first_free(task, [search.score(region.path, rows)], taken) if len(rows) else None
+    return found
 
 
 def best_candidate(

@@ -33,6 +33,7 @@ from bosquet.data import Dataset, History, Key, key_of
 from bosquet.models.gp import PartialPosterior
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
+from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config
@@ -257,7 +258,9 @@ class Turbo(Strategy):
         if region.variables:  # one in any case
             indices = np.array([variable.index for variable in region.variables])
             moved[np.arange(len(X)), indices[rng.integers(len(indices), size=len(X))]] = True
-        return first_free(task, [drawn(np.where(moved, X, region.centre))], taken)
+        X = np.where(moved, X, region.centre)
+        X = X[feasible(task.space, X)]
+        return first_free(task, [drawn(X)], taken) if len(X) else None
 
 
 def _since(history: History, start: int) -> Dataset:
