@@ -169,7 +169,7 @@ def test_a_summary_by_few_points_is_not_sure_of_itself(monkeypatch):
     ours = standardised_errors(gp.posterior(theta))
     assert ours < 2.5
     explained = Outside._explained
-    monkeypatch.setattr(Outside, "_explained", lambda self, U: (*explained(self, U)[:2], 0.0))
+    monkeypatch.setattr(Outside, "_explained", lambda self, *K: (*explained(self, *K)[:2], 0.0))
     assert standardised_errors(gp.posterior(theta)) > 3 * ours
 
 

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.acquisition import thompson
 from bosquet.data import History, Trial
 from bosquet.models.add_tree import add_tree
-from bosquet.models.surrogate import Surrogate
+from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.search.region import Region
+from bosquet.search.tree_path import on_path
 from bosquet.strategies import Turbo
 from bosquet.strategies.turbo import Trust, current_run, patience, trust_region
 from bosquet.testing.conformance import tree_space
@@ -86,6 +89,31 @@ def test_it_closes_in(make):
     late = result.trials[-1]
     assert late.info["length"] <= 1.6
     assert "trust region" in late.info["why"]
+
+
+def test_thompson_samples_follow_the_joint_posterior():
+    """Covariances from what believing one point does to the variance of another."""
+    space = tree_space()
+    X = space.to_unit(space.sample(0, 12))
+    surrogate = Surrogate(space, *add_tree(space))
+    posterior = SurrogateGP(surrogate, X, np.sin(3 * X.sum(axis=1))).posterior(surrogate.hyper.mean)
+    path = max(space.tree.paths(), key=len)
+    rows = on_path(space, path, np.random.default_rng(0).random((4, len(space))))
+    mean, covariance = posterior.on_path(path).joint(rows)
+    _, variance = posterior.on_path(path).moments(rows)
+    np.testing.assert_allclose(mean, posterior.on_path(path).moments(rows)[0])
+    np.testing.assert_allclose(np.diag(covariance), variance)
+    noise = np.exp(posterior.eta[-1]) + NOISE_FLOOR
+    for b in range(4):
+        _, less = posterior.with_pending(rows[[b]]).on_path(path).moments(rows)
+        np.testing.assert_allclose(
+            variance - less, covariance[b] ** 2 / (variance[b] + noise), atol=1e-9
+        )
+    draws = np.array(
+        [thompson.draw(mean, covariance, np.random.default_rng(i)) for i in range(4000)]
+    )
+    np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.1 * covariance.max())
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=0.1)
 
 
 def test_a_restart_begins_with_a_design():

@@ -158,12 +158,15 @@ class Kernel:
             K[rows] = self.cross_on(self.on(path), B)(A[rows])
         return K
 
-    def slopes(self, A: Array, B: Array) -> list[tuple[NDArray[np.int64], Slopes]]:
-        """Derivatives of `cross` by the coordinates of A, for groups of its rows."""
-        return [
-            (rows, self.cross_on(self.on(path), B).with_slopes(A[rows])[1])
-            for path, rows in self.space.tree.rows_by_path(A).items()
-        ]
+    def with_slopes(
+        self, A: Array, B: Array
+    ) -> tuple[Array, list[tuple[NDArray[np.int64], Slopes]]]:
+        """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
+        K, slopes = np.empty((len(A), len(B))), []
+        for path, rows in self.space.tree.rows_by_path(A).items():
+            K[rows], mine = self.cross_on(self.on(path), B).with_slopes(A[rows])
+            slopes.append((rows, mine))
+        return K, slopes
 
     def condition(self, seen: _Seen) -> _Factor:
         RK = seen.R @ self.cross(seen.X, seen.X)
@@ -225,7 +228,9 @@ class Outside:
         With C = Q_oo + Lambda, b = C^-1 z and G = d/dC = (b b' - C^-1) / 2, whose diagonal does
         not count as C has a fixed one: d/dK_uo = 2 A G and d/dK_uu = -A G A'.
         """
-        L, V, residual = self._explained(U)
+        K_uu, among = self._kernel.with_slopes(U, U)
+        K_uo, towards = self._kernel.with_slopes(U, self._X)
+        L, V, residual = self._explained(K_uu, K_uo)
         noise = self._noise + residual
         W = V / noise
         LB, _ = cholesky(np.eye(len(U)) + W @ V.T)
@@ -242,27 +247,26 @@ class Outside:
         AG = 0.5 * (np.outer(A @ b, b) - AC - A * (b**2 - inverse_diagonal))
         by_uu = -AG @ A.T
         gradient = np.zeros_like(U)
-        for rows, slopes in self._kernel.slopes(U, self._X):
+        for rows, slopes in towards:
             gradient[rows] += slopes.times(2.0 * AG[rows])
-        for rows, slopes in self._kernel.slopes(U, U):
+        for rows, slopes in among:
             gradient[rows] += slopes.times(2.0 * by_uu[rows])
         return value, gradient
 
     def summarise(self, U: Array) -> _Seen:
         """q(u) / p(u) as m observations of u."""
-        L, V, residual = self._explained(U)
+        cross = self._kernel.cross
+        L, V, residual = self._explained(cross(U, U), cross(U, self._X))
         scale = 1.0 / np.sqrt(self._noise + residual)
         # Lambda^-1/2 A' = Q T L^-1, so that the precision A Lambda^-1 A' has the root T L^-1.
         Q, T = qr((V * scale).T, mode="economic")
         R = solve_lower(L, T.T, transposed=True).T
         return _Seen(U, R, Q.T @ (scale * self._z))
 
-    def _explained(self, U: Array) -> tuple[Array, Array, Array]:
+    def _explained(self, K_uu: Array, K_uo: Array) -> tuple[Array, Array, Array]:
         """The factor L of K_uu, V = L^-1 K_uo, and the variances that U leaves unexplained."""
-        K = self._kernel.cross(U, U)
-        K.flat[:: len(K) + 1] *= 1.0 + _RELATIVE_JITTER
-        L, _ = cholesky(K)
-        V = solve_lower(L, self._kernel.cross(U, self._X))
+        L, _ = cholesky(K_uu + _RELATIVE_JITTER * np.diag(np.diag(K_uu)))
+        V = solve_lower(L, K_uo)
         return L, V, np.maximum(self._diagonal - np.einsum("ij,ij->j", V, V), 0.0)
 
 

@@ -43,7 +43,7 @@ from bosquet.search.mixed import maximise_mixed
 from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
 from bosquet.search.tree_path import Scored
-from bosquet.space import Space
+from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.gp_strategy import (
@@ -80,11 +80,12 @@ _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
 class BOinG(Strategy):
     """Forest acquisition, subregion around its maximum, local acquisition inside.
 
-    Up to ``points_per_dimension`` trials per variable it is a GP on all trials, as `AddTree`; from
-    there on a subregion holds at least so many. ``model`` is the one inside: ``"lgpga"``,
+    Up to ``points_per_dimension`` trials per variable there is a GP on all trials; from there on a
+    subregion holds at least so many. ``model`` is the one inside: ``"lgpga"``,
     ``"local"`` (points inside only) or ``"full"`` (all points). ``log_cost`` trains the forest on
     logarithms, for costs with a heavy tail. ``local_targets=False`` standardises by all trials.
-    Every ``explore_every``-th trial (None: never) explores where `AddTree` would.
+    Every ``explore_every``-th trial (None: never) explores where `AddTree` would. ``early`` is what
+    proposes until then, `AddTree` by default.
     """
 
     name: ClassVar[str] = "boing"
@@ -97,6 +98,7 @@ class BOinG(Strategy):
         log_cost: bool = False,
         local_targets: bool = True,
         explore_every: int | None = 12,
+        early: Strategy | None = None,
     ) -> None:
         if model not in ("lgpga", "local", "full"):
             raise ValueError(f"model={model!r} must be 'lgpga', 'local' or 'full'")
@@ -110,14 +112,17 @@ class BOinG(Strategy):
         self.log_cost = log_cost
         self.local_targets = local_targets
         self.explore_every = explore_every
-        self._early = AddTree(explore_every=explore_every)
+        self.early = AddTree(explore_every=explore_every) if early is None else early
 
     @classmethod
     def paper(cls) -> Self:
         """Forest on log costs, targets standardised by all trials, Matern-5/2, no exploration."""
-        strategy = cls(log_cost=True, local_targets=False, explore_every=None)
-        strategy._early = AddTree(kernel="matern52", explore_every=None, transforms=False)
-        return strategy
+        return cls(
+            log_cost=True,
+            local_targets=False,
+            explore_every=None,
+            early=AddTree(kernel="matern52", explore_every=None, transforms=False),
+        )
 
     def least(self, space: Space) -> int:
         """n_min"""
@@ -126,7 +131,7 @@ class BOinG(Strategy):
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         n_complete = len(task.history.complete)
         if n_complete < max(self.least(task.space), initial_trials(task.space)):
-            return [_by("gp", proposal) for proposal in self._early.propose(task, n, rng)]
+            return [_by("gp", proposal) for proposal in self.early.propose(task, n, rng)]
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:
@@ -147,16 +152,17 @@ class BOinG(Strategy):
         data = task.history.dataset()
         feasibility = feasibility_of(task)
         forest = self._forest(task, data, rng)
-        x = self._global(task, data, forest, feasibility, taken, rng)
-        if x is None:
+        candidate = self._global(task, data, forest, feasibility, taken, rng)
+        if candidate is None:
             return None
+        x = task.space.to_unit(candidate)
         region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
         fitted, inducing = self._local(task, data, inside)
         best, level = incumbent(task, fitted, data.X)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         found = improve(task, fitted, region, best, good, taken, rng, feasibility)
         if found is None:  # nothing new in the subregion: x_g itself is new
-            config, value, why = task.space.from_unit(x), None, "best of the forest"
+            config, value, why = candidate, None, "best of the forest"
         else:
             (config, value), why = found, "highest logei in the forest's subregion"
         info = {
@@ -195,7 +201,7 @@ class BOinG(Strategy):
         feasibility: Feasibility | None,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> Array | None:
+    ) -> Config | None:
         """x_g: a free configuration with the highest expected improvement of the forest."""
         level = forest.moments(data.X)[0] if task.history.noisy else self._costs(data)
         acquisition = LogEI(float(level.min()))
@@ -218,7 +224,7 @@ class BOinG(Strategy):
             good = _lowest(data.X, level, _GOOD)
             X, values = maximise_mixed(task.space, score, good, rng)
             found = first_free(task, [Scored((), X, values)], taken)
-        return None if found is None else task.space.to_unit(found[0])
+        return None if found is None else found[0]
 
     # -- the local level ---------------------------------------------------------------------
 
@@ -349,7 +355,7 @@ class BOinGPlus(BOinG):
         """The largest of some sampled subregions."""
         forest = self._forest(task, data, rng)
         least = self.least(task.space)
-        sampled = task.space.to_unit(task.space.sample(rng, _SAMPLED))
+        sampled = task.space.snap(rng.random((_SAMPLED, len(task.space))))
         regions = [subregion(task.space, forest, x, data.X, least)[0] for x in sampled]
         return _TurboRun(task.index, max(regions, key=lambda region: region.volume), Trust())
 
