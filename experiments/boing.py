@@ -305,7 +305,7 @@ def times(options: argparse.Namespace) -> str:
 
 
 def scaled(budget: int, options: argparse.Namespace) -> int:
-    return max(3, round(budget * options.scale))
+    return max(3, int(budget * float(options.scale)))
 
 
 def main() -> None:
