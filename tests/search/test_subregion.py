@@ -8,9 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bosquet as bq
+from bosquet.acquisition.base import LowerBound
 from bosquet.models.forest import Forest
 from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
+from bosquet.search.tree_path import PathSearch
 from tests.space.strategies import relaxed, spaces
 
 few = settings(relaxed, max_examples=15)
@@ -92,6 +94,35 @@ def test_draws_and_projections_lie_inside(space, seed, least):
     back = Region.from_info(space, json.loads(json.dumps(region.to_info())))
     np.testing.assert_array_equal(back.contains(X), region.contains(X))
     assert back.volume == region.volume
+
+
+class Slope:
+    """A belief that falls with every coordinate."""
+
+    def moments(self, X):
+        return -X.sum(axis=1), np.ones(len(X))
+
+    def moments_with_gradients(self, X):
+        return *self.moments(X), -np.ones_like(X), np.zeros_like(X)
+
+
+def test_the_search_on_a_path_stays_inside_and_reaches_the_corner():
+    space = bq.Space(
+        {
+            "m": bq.Choice({"a": {"u": bq.Float(0, 1), "n": bq.Int(0, 9)}, "b": {}}),
+            "x": bq.Float(0, 1),
+            "c": bq.Choice(list("pqr")),
+        }
+    )
+    centre = space.to_unit({"m": "a", "u": 0.3, "n": 4, "x": 0.5, "c": "p"})
+    lower, upper = np.maximum(centre - 0.15, 0), np.minimum(centre + 0.15, 1)
+    region = Region(space, centre, lower, upper, {4: (0, 1)})
+    search = PathSearch(space, lambda _: Slope(), LowerBound(1.0), region=region)
+    good = space.to_unit(space.sample(0, 4))
+    (found,) = search.maximise([region.path], good, np.random.default_rng(0))
+    assert region.contains(found.X).all()
+    corner = {"m": "a", "u": 0.45, "n": 5, "x": 0.65, "c": "q"}
+    np.testing.assert_allclose(found.X[0], space.to_unit(corner), atol=1e-9)
 
 
 def test_a_category_is_cut_to_any_set():

@@ -41,7 +41,7 @@ def test_the_length_doubles_with_success_and_halves_without():
     assert trust.length == 1.6  # the longest
     for loss in (0.4, 0.3999, math.inf, 5.0):  # better by a hair is not better
         trust = trust.after(loss, 4)
-    assert (trust.length, trust.best) == (0.8, 0.3999)
+    assert (trust.length, trust.failures, trust.best) == (0.8, 0, 0.3999)
     assert trust.after(0.3, 4).after(0.9, 4).successes == 0
     assert (patience(2), patience(14)) == (4, 14)
 
