@@ -45,11 +45,15 @@ class Feature:
 def features_of(dimension: Dimension) -> tuple[Feature, ...]:
     """The features of one parameter."""
     index, parameter = dimension.index, dimension.parameter
-    if isinstance(parameter, Choice) and not parameter.ordered:
+    if is_category(parameter):
         return (Feature(index, "overlap"),)
     if is_continuous(parameter) or parameter.n_values > _FEW:
         return (Feature(index, "difference"),)
     return (Feature(index, "difference"), Feature(index, "overlap"))
+
+
+def is_category(parameter: Parameter) -> bool:
+    return isinstance(parameter, Choice) and not parameter.ordered
 
 
 def is_continuous(parameter: Parameter) -> bool:

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 
 from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
-from bosquet.kernels.features import Feature, features_of
+from bosquet.kernels.features import Feature, features_of, is_category
 from bosquet.models.add_tree import CONSTANT, OWN, PriorBuilder, own_features
 from bosquet.models.base import Belief
 from bosquet.models.gp import Posterior
 from bosquet.models.surrogate import Surrogate
 from bosquet.space import Space
-from bosquet.space.parameter import Choice
-from bosquet.space.structure import Dimension
 
 Array = NDArray[np.float64]
 
@@ -135,8 +133,8 @@ class ArcSurrogate(FlatSurrogate):
 
     def __init__(self, space: Space, kind: Kind, bend: float) -> None:
         self._bend = np.pi * bend
-        self._bent = [d.index for d in space.dimensions if d.node and not _is_category(d)]
-        self._plain = [d.index for d in space.dimensions if d.node and _is_category(d)]
+        self._bent = [d.index for d in space.dimensions if d.node and not is_category(d.parameter)]
+        self._plain = [d.index for d in space.dimensions if d.node and is_category(d.parameter)]
         builder = PriorBuilder(kind)
         features: list[Feature] = []
         for d in space.dimensions:
@@ -165,10 +163,6 @@ class ArcSurrogate(FlatSurrogate):
         by_x[:, self._bent] *= self._bend * np.cos(angle)
         by_x[:, self._bent] -= self._bend * np.sin(angle) * gradient[:, d:]
         return by_x
-
-
-def _is_category(dimension: Dimension) -> bool:
-    return isinstance(dimension.parameter, Choice) and not dimension.parameter.ordered
 
 
 class _Embedded:

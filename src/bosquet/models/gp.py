@@ -232,6 +232,18 @@ class PartialPosterior:
             variance -= np.einsum("ij,ij->j", V, V)
         return mean, np.maximum(variance, NOISE_FLOOR)
 
+    def joint(self, X: Array) -> tuple[Array, Array]:
+        """Mean and covariance matrix: (m,) and (m, m)."""
+        mean, covariance = np.zeros(len(X)), np.zeros((len(X), len(X)))
+        for component in self._components:
+            covariance += component.cross(X, X, self._eta)
+        for block, cross_of in self._near:
+            cross = cross_of(X)
+            mean += cross @ block.alpha
+            V = solve_lower(block.L, cross.T)
+            covariance -= V.T @ V
+        return mean, covariance
+
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         mean = np.zeros(len(X))

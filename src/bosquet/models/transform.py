@@ -39,10 +39,10 @@ class Targets:
 
 def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     """The targets a model is fitted to."""
-    centre, spread = _moments(y)
+    centre, spread = moments(y)
     s = (y - centre) / spread
     t, log_slope = yeo_johnson(s, lam)
-    middle, width = _moments(t)
+    middle, width = moments(t)
     slope = np.exp(log_slope) / (spread * width)
     with np.errstate(over="ignore"):
         spoiled = np.minimum((np.sqrt(noise) * slope) ** 2, _NO_INFORMATION)
@@ -54,7 +54,7 @@ def log_prior_of_lambda(lam: float) -> float:
     return -0.5 * ((lam - 1.0) / 0.75) ** 2
 
 
-def _moments(y: Array) -> tuple[float, float]:
+def moments(y: Array) -> tuple[float, float]:
     """Mean and standard deviation; 1 for values that do not differ, and safe for huge ones."""
     size = float(np.max(np.abs(y)))
     if size == 0.0:

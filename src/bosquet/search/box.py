@@ -20,15 +20,18 @@ def climb(
     X: Array,
     continuous: Sequence[int],
     joined: Callable[[Array], tuple[Array, Array]] | None = None,
+    bounds: tuple[Array, Array] | None = None,
 ) -> Array:
     """L-BFGS-B from all rows at once: their sum is maximised by maximising each.
 
-    ``joined`` gives values and gradients of what is added to the acquisition.
+    ``joined`` gives values and gradients of what is added to the acquisition. ``bounds`` are the
+    lowest and highest coordinates, (d,) each; the unit cube by default.
     """
     if not continuous:
         return X
     columns = list(continuous)
     start = X[:, columns]
+    low, high = (np.zeros(X.shape[1]), np.ones(X.shape[1])) if bounds is None else bounds
 
     def negative(flat: Array) -> tuple[float, Array]:
         moved = X.copy()
@@ -44,7 +47,7 @@ def climb(
         start.ravel(),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0.0, 1.0)] * start.size,
+        bounds=list(zip(low[columns], high[columns], strict=True)) * len(start),
         options={"maxiter": 50, "ftol": 1e-7},
     )
     climbed = X.copy()

@@ -19,6 +19,7 @@ from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
 from bosquet.search.box import climb
+from bosquet.search.region import Region
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -55,7 +56,7 @@ class PathSearch:
     """The search on one space with the posterior of each path and an acquisition function.
 
     The log-probability of success joins the acquisition. ``fixed`` are coordinates, by index, that
-    do not move.
+    do not move. With a ``region`` its path alone is searched, and nothing outside it.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class PathSearch:
         feasibility: Feasibility | None = None,
         effort: Effort | None = None,
         fixed: Mapping[int, float] | None = None,
+        region: Region | None = None,
     ) -> None:
         self._space = space
         self._belief_on = cache(belief_on)
@@ -73,6 +75,7 @@ class PathSearch:
         self._feasibility = feasibility
         self._effort = Effort() if effort is None else effort
         self._fixed = dict(fixed or {})
+        self._region = region
 
     def maximise(
         self,
@@ -108,7 +111,8 @@ class PathSearch:
     # -- candidates --------------------------------------------------------------------------
 
     def candidates(self, path: Path, good: Array, n: int, rng: np.random.Generator) -> Array:
-        X = rng.random((n, len(self._space)))
+        region = self._region
+        X = rng.random((n, len(self._space))) if region is None else region.draw(n, rng)
         if len(good):
             local = slice(0, n // 2)
             base = good[rng.integers(len(good), size=n // 2)]
@@ -121,7 +125,7 @@ class PathSearch:
 
     def _on_path(self, path: Path, X: Array) -> Array:
         X[:, list(self._fixed)] = list(self._fixed.values())
-        return on_path(self._space, path, X)
+        return on_path(self._space, path, X) if self._region is None else self._region.project(X)
 
     # -- polishing ---------------------------------------------------------------------------
 
@@ -153,7 +157,8 @@ class PathSearch:
         joined = None
         if self._feasibility is not None:
             joined = partial(self._feasibility.log_probability_with_gradient, path=path)
-        return climb(self._belief_on(path), self._acquisition, X, continuous, joined)
+        bounds = None if self._region is None else (self._region.lower, self._region.upper)
+        return climb(self._belief_on(path), self._acquisition, X, continuous, joined, bounds)
 
     def _exchange(
         self, path: Path, X: Array, discrete: list[int], rng: np.random.Generator
@@ -182,7 +187,10 @@ class PathSearch:
             moved = np.repeat(x[None], len(units), axis=0)
             moved[:, index] = np.clip(units, 0.0, 1.0)
             rows.append(moved)
-        return self._space.snap(np.vstack(rows))
+        found = self._space.snap(np.vstack(rows))
+        if self._region is None:
+            return found
+        return np.vstack([x[None], found[self._region.contains(found)]])
 
 
 def on_path(space: Space, path: Path, X: Array) -> Array:

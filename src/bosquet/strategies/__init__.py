@@ -8,12 +8,28 @@ from bosquet.strategies.additive import Additive
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
+from bosquet.strategies.boing import BOinG, BOinGPlus
 from bosquet.strategies.designs import Random, Sobol
 from bosquet.strategies.tree_ei import TreeEI
+from bosquet.strategies.turbo import Turbo
 
 STRATEGIES: dict[str, type[Strategy]] = {
     cls.name: cls
-    for cls in (AddTree, Additive, Arc, Auto, FlatGP, Independent, Marginal, Random, Sobol, TreeEI)
+    for cls in (
+        AddTree,
+        Additive,
+        Arc,
+        Auto,
+        BOinG,
+        BOinGPlus,
+        FlatGP,
+        Independent,
+        Marginal,
+        Random,
+        Sobol,
+        TreeEI,
+        Turbo,
+    )
 }
 
 __all__ = [
@@ -22,6 +38,8 @@ __all__ = [
     "Additive",
     "Arc",
     "Auto",
+    "BOinG",
+    "BOinGPlus",
     "FlatGP",
     "GraphLearning",
     "Independent",
@@ -32,6 +50,7 @@ __all__ = [
     "Strategy",
     "Task",
     "TreeEI",
+    "Turbo",
     "get",
 ]
 

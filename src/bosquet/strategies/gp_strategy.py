@@ -177,17 +177,17 @@ class GPStrategy(Strategy):
         taken = set(task.taken)
         while len(proposals) < n:
             number = task.index + len(proposals)
-            explores = "every so often" if self._explores(task.space, number) else ""
-            if not explores:
+            why_now = "every so often" if explores(task.space, number, self.explore_every) else ""
+            if not why_now:
                 found = self._next(task, fitted, best, good, taken, rng)
                 if found is None:
                     break
                 config, info = found.config, found.info
                 if self.explore_every is not None and number % 2 and self._nothing_left(info):
-                    explores = "nothing seems left to gain"
-            if explores:
-                explored = design(_proposed(task, proposals), 1, rng)[0]
-                why = f"exploration, {explores}: the design on a path visited least"
+                    why_now = "nothing seems left to gain"
+            if why_now:
+                explored = design(proposed(task, proposals), 1, rng)[0]
+                why = f"exploration, {why_now}: the design on a path visited least"
                 config, info = explored.config, explored.info | {"why": why}
             if not task.history.noisy:
                 taken.add(key_of(config))
@@ -197,13 +197,6 @@ class GPStrategy(Strategy):
                 best = min(best, fitted.believed(x))
                 fitted = fitted.with_pending(x)
         return proposals or design(task, n, rng)
-
-    def _explores(self, space: Space, number: int) -> bool:
-        if self.explore_every is None or number % self.explore_every != self.explore_every - 1:
-            return False
-        return space.n_paths > 1 or any(
-            not is_continuous(dimension.parameter) for dimension in space.dimensions
-        )
 
     def _nothing_left(self, info: dict[str, Any]) -> bool:
         value = info["acquisition"]
@@ -334,7 +327,7 @@ class GPStrategy(Strategy):
     def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
         if self.acquisition in ("logei", "ei"):
             return LogEI(best, fitted.noise)
-        return bound(_largest_dimension(task.space), len(task.history) + 1)
+        return bound(largest_dimension(task.space), len(task.history) + 1)
 
     def belief_on(self, fitted: Fitted) -> Callable[[Path], Belief]:
         """Of what the acquisition is a function, on each path."""
@@ -373,7 +366,16 @@ class SurrogateStrategy(GPStrategy):
         return SurrogateGP(self.surrogate(space, setting), X, z, noise)
 
 
-def _proposed(task: Task, proposals: Sequence[Proposal]) -> Task:
+def explores(space: Space, number: int, every: int | None) -> bool:
+    """Whether a trial explores, every so often: not on one box of continuous variables."""
+    if every is None or number % every != every - 1:
+        return False
+    return space.n_paths > 1 or any(
+        not is_continuous(dimension.parameter) for dimension in space.dimensions
+    )
+
+
+def proposed(task: Task, proposals: Sequence[Proposal]) -> Task:
     """The task once some proposals are pending."""
     numbers = range(task.index, task.index + len(proposals))
     trials = [Trial(i, p.config, "pending") for i, p in zip(numbers, proposals, strict=True)]
@@ -450,10 +452,10 @@ def first_free(
 
 def initial_trials(space: Space) -> int:
     """How many trials come before the first model: to visit every option if few do, and d + 2."""
-    return max(min(space.tree.cover, 12), min(_largest_dimension(space) + 2, 12), 4)
+    return max(min(space.tree.cover, 12), min(largest_dimension(space) + 2, 12), 4)
 
 
-def _largest_dimension(space: Space) -> int:
+def largest_dimension(space: Space) -> int:
     """Variables, branching choices aside, of the largest path (Definition 3)."""
     values = [
         float(sum(index not in space.tree.children for index in node.dimensions))

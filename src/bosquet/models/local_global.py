@@ -1,0 +1,326 @@
+"""LGPGA, the local Gaussian process with a global approximation of BOinG (Appendix B.1).
+
+A GP on the points inside a subregion, to which the points outside speak through m inducing values
+u = f(U). Hyper-parameters are those of the points inside.
+
+Glossary (n_l rows inside, n_g outside, m inducing; z standardised targets)
+    A        K_uu^-1 K_uo: f outside is A' u plus a residual of variance e = diag(K_oo - Q_oo)
+    Lambda   the noise of the outside targets plus e
+    q(u)     N(m, S), the posterior of u given the outside targets: S^-1 - K_uu^-1 = A Lambda^-1 A'
+    R, eta   the summary q(u) / p(u) as observations R u = eta with unit noise, R' R the precision
+             above: it may be singular, so it is never inverted. Points inside enter alike, with
+             R = noise^-1/2 and eta = z noise^-1/2
+
+The paper trains q(u) by natural gradients on a predictive bound, in which the residual variance e
+counts as noise. With e inside Lambda (FITC) the same is in closed form: u is integrated out, and
+the positions maximise log N(z; 0, Q_oo + Lambda). Without e (the bound of Titsias, 2009) and almost
+no noise, a few inducing values would be certain of what they can only roughly know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, qr
+from scipy.optimize import minimize
+
+from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.features import is_continuous
+from bosquet.kernels.sums import Cross, Slopes
+from bosquet.linalg import cholesky, solve_lower
+from bosquet.models.gp import NOISE_FLOOR, solve
+from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.space import Space
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_MOST = 50
+_ROWS_PER_INDUCING = 20
+_STEPS = 20  # of L-BFGS-B on the positions
+_RELATIVE_JITTER = 1e-8  # of K_uu, so that the bound is smooth where inducing points meet
+
+
+def n_inducing(dimension: int, n: int) -> int:
+    """At least min(2 d, 10), a twentieth of all n observations, 50 at most (Appendix B.1)."""
+    return min(_MOST, max(min(10, 2 * dimension), n // _ROWS_PER_INDUCING))
+
+
+class LocalGlobalGP:
+    """A surrogate on the rows inside, informed by those outside."""
+
+    def __init__(
+        self,
+        surrogate: Surrogate,
+        inside: tuple[Array, Array, Array],
+        outside: tuple[Array, Array, Array],
+        m: int,
+    ) -> None:
+        """``inside`` and ``outside`` are rows, targets and noise variances (NaN: learned)."""
+        if m < 1:
+            raise ValueError(f"m={m} must be at least 1 inducing point")
+        self._surrogate = surrogate
+        self._inside, self._outside = inside, outside
+        self._m = min(m, len(outside[1]))
+        self._local = SurrogateGP(surrogate, *inside)
+
+    @property
+    def hyper(self) -> Hyperparameters:
+        return self._surrogate.hyper
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        """Hyper-parameters from the points inside alone."""
+        return self._local.fit(starts, max_iterations)
+
+    def posterior(self, theta: Array) -> LocalGlobalPosterior:
+        eta = self.hyper.eta(theta)
+        kernel = Kernel(self._surrogate, eta)
+        X, z, noise = self._inside
+        scale = 1.0 / np.sqrt(kernel.noise(noise))
+        seen = _Seen(X, np.diag(scale), scale * z)
+        if len(self._outside[1]):
+            summary = Outside(kernel, *self._outside)
+            U = summary.optimise(summary.choose(self._m))
+            seen = summary.summarise(U).joined(seen)
+        return LocalGlobalPosterior(kernel, seen, kernel.condition(seen))
+
+    def remember(self, theta: Array) -> Any:
+        return self._local.remember(theta)
+
+    def recall(self, remembered: Any) -> Array | None:
+        return self._local.recall(remembered)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Observations eta = R f(X) + unit noise."""
+
+    X: Array
+    R: Array
+    eta: Array
+
+    def joined(self, other: _Seen) -> _Seen:
+        return _Seen(
+            np.vstack([self.X, other.X]),
+            block_diag(self.R, other.R),
+            np.concatenate([self.eta, other.eta]),
+        )
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """mean(x) = k(x) alpha, variance(x) = k(x, x) - |L^-1 R k(x)|^2."""
+
+    L: Array
+    R: Array
+    alpha: Array
+
+
+class Kernel:
+    """The covariance of a surrogate with fixed hyper-parameters, between any rows of its space."""
+
+    def __init__(self, surrogate: Surrogate, eta: Array) -> None:
+        self.space: Space = surrogate.space
+        self.eta = eta
+        self._components = surrogate.components
+        self._groups = surrogate.groups
+
+    def noise(self, known: Array) -> Array:
+        return np.where(np.isnan(known), np.exp(self.eta[-1]), known) + NOISE_FLOOR
+
+    def on(self, path: Sequence[int]) -> list[Component]:
+        """The components that are active on a path."""
+        nodes = set(path)
+        return [component for component in self._components if component.node in nodes]
+
+    def cross_on(self, components: Sequence[Component], X: Array) -> Cross:
+        """The covariance of queries, where these components are active, with any rows."""
+        Z = self._groups(X)
+        return Cross([(c, np.flatnonzero(Z[:, c.node])) for c in components], X, self.eta)
+
+    def prior_variance(self, components: Sequence[Component], X: Array) -> Array:
+        return np.asarray(sum((c.diagonal(X, self.eta) for c in components), np.zeros(len(X))))
+
+    def diagonal(self, X: Array) -> Array:
+        variance = np.empty(len(X))
+        for path, rows in self.space.tree.rows_by_path(X).items():
+            variance[rows] = self.prior_variance(self.on(path), X[rows])
+        return variance
+
+    def cross(self, A: Array, B: Array) -> Array:
+        """(len(A), len(B)), rows of any paths."""
+        K = np.empty((len(A), len(B)))
+        for path, rows in self.space.tree.rows_by_path(A).items():
+            K[rows] = self.cross_on(self.on(path), B)(A[rows])
+        return K
+
+    def with_slopes(
+        self, A: Array, B: Array
+    ) -> tuple[Array, list[tuple[NDArray[np.int64], Slopes]]]:
+        """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
+        K, slopes = np.empty((len(A), len(B))), []
+        for path, rows in self.space.tree.rows_by_path(A).items():
+            K[rows], mine = self.cross_on(self.on(path), B).with_slopes(A[rows])
+            slopes.append((rows, mine))
+        return K, slopes
+
+    def condition(self, seen: _Seen) -> _Factor:
+        RK = seen.R @ self.cross(seen.X, seen.X)
+        L, _ = cholesky(np.eye(len(RK)) + RK @ seen.R.T)
+        return _Factor(L, seen.R, seen.R.T @ solve(L, seen.eta))
+
+
+class Outside:
+    """The points outside: where to put inducing points, and what they say."""
+
+    def __init__(self, kernel: Kernel, X: Array, z: Array, noise: Array) -> None:
+        self._kernel, self._X, self._z = kernel, X, z
+        self._noise = kernel.noise(noise)
+        self._diagonal = kernel.diagonal(X)
+
+    def choose(self, m: int) -> Array:
+        """Rows to start from: each the one that those before it explain least (greedy)."""
+        left = self._diagonal.copy()
+        explained = np.zeros((m, len(left)))
+        chosen: list[int] = []
+        for k in range(m):
+            i = int(np.argmax(np.where(np.isin(np.arange(len(left)), chosen), -np.inf, left)))
+            chosen.append(i)
+            column = self._kernel.cross(self._X[[i]], self._X)[0]
+            rest = column - explained[:k, i] @ explained[:k]
+            explained[k] = rest / np.sqrt(max(left[i], NOISE_FLOOR))
+            left = np.maximum(left - explained[k] ** 2, 0.0)
+        return self._X[chosen]
+
+    def optimise(self, U: Array) -> Array:
+        """Positions by L-BFGS-B, in the active continuous coordinates: all else stays."""
+        space = self._kernel.space
+        continuous = np.array([is_continuous(d.parameter) for d in space.dimensions])
+        free = space.activity(U) & continuous
+        if not free.any() or len(U) == len(self._X):  # nothing can move, or to gain
+            return U
+
+        def negative(flat: Array) -> tuple[float, Array]:
+            moved = U.copy()
+            moved[free] = flat
+            value, gradient = self.log_likelihood(moved)
+            return -value, -gradient[free]
+
+        found = minimize(
+            negative,
+            U[free],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1.0)] * int(free.sum()),
+            options={"maxiter": _STEPS},
+        )
+        moved = U.copy()
+        moved[free] = found.x
+        return moved
+
+    def log_likelihood(self, U: Array) -> tuple[float, Array]:
+        """log N(z; 0, Q_oo + Lambda) and its gradient by U, (m, d).
+
+        With C = Q_oo + Lambda, b = C^-1 z and G = d/dC = (b b' - C^-1) / 2, whose diagonal does
+        not count as C has a fixed one: d/dK_uo = 2 A G and d/dK_uu = -A G A'.
+        """
+        K_uu, among = self._kernel.with_slopes(U, U)
+        K_uo, towards = self._kernel.with_slopes(U, self._X)
+        L, V, residual = self._explained(K_uu, K_uo)
+        noise = self._noise + residual
+        W = V / noise
+        LB, _ = cholesky(np.eye(len(U)) + W @ V.T)
+        b = (self._z - V.T @ solve(LB, W @ self._z)) / noise
+        value = -0.5 * (
+            float(self._z @ b)
+            + 2.0 * float(np.log(np.diag(LB)).sum())
+            + float(np.log(2.0 * np.pi * noise).sum())
+        )
+        A = solve_lower(L, V, transposed=True)
+        H = solve_lower(LB, W)
+        inverse_diagonal = 1.0 / noise - np.einsum("ij,ij->j", H, H)  # of C^-1
+        AC = solve_lower(L, solve_lower(LB, H, transposed=True), transposed=True)  # A C^-1
+        AG = 0.5 * (np.outer(A @ b, b) - AC - A * (b**2 - inverse_diagonal))
+        by_uu = -AG @ A.T
+        gradient = np.zeros_like(U)
+        for rows, slopes in towards:
+            gradient[rows] += slopes.times(2.0 * AG[rows])
+        for rows, slopes in among:
+            gradient[rows] += slopes.times(2.0 * by_uu[rows])
+        return value, gradient
+
+    def summarise(self, U: Array) -> _Seen:
+        """q(u) / p(u) as m observations of u."""
+        cross = self._kernel.cross
+        L, V, residual = self._explained(cross(U, U), cross(U, self._X))
+        scale = 1.0 / np.sqrt(self._noise + residual)
+        # Lambda^-1/2 A' = Q T L^-1, so that the precision A Lambda^-1 A' has the root T L^-1.
+        Q, T = qr((V * scale).T, mode="economic")
+        R = solve_lower(L, T.T, transposed=True).T
+        return _Seen(U, R, Q.T @ (scale * self._z))
+
+    def _explained(self, K_uu: Array, K_uo: Array) -> tuple[Array, Array, Array]:
+        """The factor L of K_uu, V = L^-1 K_uo, and the variances that U leaves unexplained."""
+        L, _ = cholesky(K_uu + _RELATIVE_JITTER * np.diag(np.diag(K_uu)))
+        V = solve_lower(L, K_uo)
+        return L, V, np.maximum(self._diagonal - np.einsum("ij,ij->j", V, V), 0.0)
+
+
+@dataclass(frozen=True)
+class LocalGlobalPosterior:
+    """What is believed about f, at rows of any path."""
+
+    kernel: Kernel
+    seen: _Seen
+    factor: _Factor
+
+    @property
+    def eta(self) -> Array:
+        return self.kernel.eta
+
+    def on_path(self, path: Sequence[int]) -> LocalGlobalBelief:
+        components = self.kernel.on(path)
+        cross = self.kernel.cross_on(components, self.seen.X)
+        return LocalGlobalBelief(self.kernel, components, cross, self.factor)
+
+    def with_pending(self, X: Array) -> LocalGlobalPosterior:
+        """The same mean with less variance: the mean is believed at new rows."""
+        scale = np.full(len(X), 1.0 / np.sqrt(self.kernel.noise(np.array(np.nan))))
+        seen = self.seen.joined(_Seen(X, np.diag(scale), np.zeros(len(X))))
+        alpha = np.concatenate([self.factor.alpha, np.zeros(len(X))])
+        return replace(self, seen=seen, factor=replace(self.kernel.condition(seen), alpha=alpha))
+
+
+class LocalGlobalBelief:
+    """The posterior at rows of one path: a `Belief`."""
+
+    def __init__(
+        self, kernel: Kernel, components: Sequence[Component], cross: Cross, factor: _Factor
+    ) -> None:
+        self._kernel, self._components = kernel, components
+        self._cross, self._factor = cross, factor
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        K = self._cross(X)
+        V = solve_lower(self._factor.L, self._factor.R @ K.T)
+        variance = self._kernel.prior_variance(self._components, X)
+        variance = variance - np.einsum("ij,ij->j", V, V)
+        return K @ self._factor.alpha, np.maximum(variance, NOISE_FLOOR)
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        factor = self._factor
+        K, slopes = self._cross.with_slopes(X)
+        V = solve_lower(factor.L, factor.R @ K.T)
+        variance = self._kernel.prior_variance(self._components, X)
+        variance = variance - np.einsum("ij,ij->j", V, V)
+        gain = solve_lower(factor.L, V, transposed=True).T @ factor.R
+        by_variance = np.zeros_like(X)
+        for component in self._components:
+            component.add_diagonal_slope(X, self._kernel.eta, by_variance)
+        by_variance -= 2.0 * slopes.times(gain)
+        mean = K @ factor.alpha
+        return mean, np.maximum(variance, NOISE_FLOOR), slopes.times(factor.alpha), by_variance

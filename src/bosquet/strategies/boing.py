@@ -1,0 +1,389 @@
+"""BOinG: a random forest chooses where, a local Gaussian process what; BOinG+ also lets TuRBO try.
+
+D. Deng and M. Lindauer. Searching in the Forest for Local Bayesian Optimization. ECML/PKDD Workshop
+on Meta-Knowledge Transfer, PMLR 191, 2022; its supplement.
+
+==============================  ==============================================================
+in the paper                    here
+==============================  ==============================================================
+global level, random forest     ``models.forest``, searched by ``search.mixed``
+"logEI" of the global level     expected improvement of log costs: ``log_cost=True``
+x_g, X_sub, Algorithm 1         ``search.subregion``
+n_min                           ``points_per_dimension`` times the variables of the largest path
+LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
+c_fail, p_switch (B.2)          `Switching`
+==============================  ==============================================================
+
+Where we differ by default, and why. Targets are standardised by the points inside and those far
+above them compressed, so that the local model looks at local differences. The forest is trained on
+plain costs (Appendix D.3 found that better). On spaces with branches or discrete values every
+twelfth trial is one of the design, so that no branch is given up for ever. On conditional spaces
+the subregion lies on the path of x_g and the local model is that of `AddTree`, so that trials of
+other branches inform through the variables they share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.acquisition.base import LogEI
+from bosquet.data import Dataset, History, Key, key_of
+from bosquet.models.feasibility import Feasibility
+from bosquet.models.forest import Forest, log_costs
+from bosquet.models.local_global import LocalGlobalGP, n_inducing
+from bosquet.models.surrogate import SurrogateGP
+from bosquet.models.transform import moments, transform
+from bosquet.search.mixed import maximise_mixed
+from bosquet.search.region import Region
+from bosquet.search.subregion import subregion
+from bosquet.search.tree_path import Scored
+from bosquet.space import Config, Space
+from bosquet.strategies.add_tree import AddTree
+from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.gp_strategy import (
+    Fitted,
+    explores,
+    feasibility_of,
+    first_free,
+    initial_trials,
+    largest_dimension,
+    proposed,
+)
+from bosquet.strategies.local import (
+    best_candidate,
+    fit_local,
+    improve,
+    incumbent,
+    local_surrogate,
+    pending_rows,
+)
+from bosquet.strategies.turbo import Trust, Turbo, patience
+
+Array = NDArray[np.float64]
+Inside = NDArray[np.bool_]
+LocalModel = Literal["lgpga", "local", "full"]
+
+_GOOD = 10  # evaluated rows from which the global search starts
+_PERTURBED = 8  # evaluated rows that the local search perturbs
+_HIGH = 2.0  # standard deviations inside, beyond which targets are compressed
+_PER_FAILURE = 0.1  # Eq. (1)
+_SAMPLED = 20  # configurations whose subregions TuRBO chooses from
+_LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
+
+
+class BOinG(Strategy):
+    """Forest acquisition, subregion around its maximum, local acquisition inside.
+
+    Up to ``points_per_dimension`` trials per variable there is a GP on all trials; from there on a
+    subregion holds at least so many. ``model`` is the one inside: ``"lgpga"``,
+    ``"local"`` (points inside only) or ``"full"`` (all points). ``log_cost`` trains the forest on
+    logarithms, for costs with a heavy tail. ``local_targets=False`` standardises by all trials.
+    Every ``explore_every``-th trial (None: never) explores where `AddTree` would. ``early`` is what
+    proposes until then, `AddTree` by default.
+    """
+
+    name: ClassVar[str] = "boing"
+
+    def __init__(
+        self,
+        *,
+        model: LocalModel = "lgpga",
+        points_per_dimension: int = 5,
+        log_cost: bool = False,
+        local_targets: bool = True,
+        explore_every: int | None = 12,
+        early: Strategy | None = None,
+    ) -> None:
+        if model not in ("lgpga", "local", "full"):
+            raise ValueError(f"model={model!r} must be 'lgpga', 'local' or 'full'")
+        whole = isinstance(points_per_dimension, int) and not isinstance(points_per_dimension, bool)
+        if not whole or points_per_dimension < 1:
+            raise ValueError(
+                f"points_per_dimension={points_per_dimension!r} must be a positive integer"
+            )
+        self.model: LocalModel = model
+        self.points_per_dimension = points_per_dimension
+        self.log_cost = log_cost
+        self.local_targets = local_targets
+        self.explore_every = explore_every
+        self.early = AddTree(explore_every=explore_every) if early is None else early
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Forest on log costs, targets standardised by all trials, Matern-5/2, no exploration."""
+        return cls(
+            log_cost=True,
+            local_targets=False,
+            explore_every=None,
+            early=AddTree(kernel="matern52", explore_every=None, transforms=False),
+        )
+
+    def least(self, space: Space) -> int:
+        """n_min"""
+        return self.points_per_dimension * max(largest_dimension(space), 1)
+
+    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        n_complete = len(task.history.complete)
+        if n_complete < max(self.least(task.space), initial_trials(task.space)):
+            return [_by("gp", proposal) for proposal in self.early.propose(task, n, rng)]
+        proposals: list[Proposal] = []
+        taken = set(task.taken)
+        while len(proposals) < n:
+            now = proposed(task, proposals)
+            if explores(task.space, now.index, self.explore_every):
+                found: Proposal | None = _by("design", design(now, 1, rng)[0])
+            else:
+                found = self.next(now, taken, rng)
+            if found is None:
+                break
+            if not task.history.noisy:
+                taken.add(key_of(found.config))
+            proposals.append(found)
+        return proposals or design(task, n, rng)
+
+    def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
+        """One pass of the loop: x_g, its subregion, the local model, the best point inside."""
+        data = task.history.dataset()
+        feasibility = feasibility_of(task)
+        forest = self._forest(task, data, rng)
+        candidate = self._global(task, data, forest, feasibility, taken, rng)
+        if candidate is None:
+            return None
+        x = task.space.to_unit(candidate)
+        region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
+        fitted, inducing = self._local(task, data, inside)
+        best, level = incumbent(task, fitted, data.X)
+        good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
+        found = improve(task, fitted, region, best, good, taken, rng, feasibility)
+        if found is None:  # nothing new in the subregion: x_g itself is new
+            config, value, why = candidate, None, "best of the forest"
+        else:
+            (config, value), why = found, "highest logei in the forest's subregion"
+        info = {
+            "path": task.space.path_label(config),
+            "acquisition": value,
+            "why": f"{why} ({int(inside.sum())} of {len(inside)} trials inside)",
+            "subregion": {
+                "volume": region.volume,
+                "inside": int(inside.sum()),
+                "inducing": inducing,
+            },
+        }
+        return _by("boing", Proposal(config, info | fitted.info))
+
+    # -- the global level --------------------------------------------------------------------
+
+    def _forest(self, task: Task, data: Dataset, rng: np.random.Generator) -> Forest:
+        """On all trials; pending ones count with what the forest believes of them."""
+        z = self._costs(data)
+        forest = Forest(task.space, data.X, z, rng)
+        pending = pending_rows(task)
+        if not len(pending):
+            return forest
+        believed = forest.moments(pending)[0]
+        return Forest(task.space, np.vstack([data.X, pending]), np.concatenate([z, believed]), rng)
+
+    def _costs(self, data: Dataset) -> Array:
+        y = log_costs(data.y) if self.log_cost else data.y
+        return transform(y, data.noise).z
+
+    def _global(
+        self,
+        task: Task,
+        data: Dataset,
+        forest: Forest,
+        feasibility: Feasibility | None,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> Config | None:
+        """x_g: a free configuration with the highest expected improvement of the forest."""
+        level = forest.moments(data.X)[0] if task.history.noisy else self._costs(data)
+        acquisition = LogEI(float(level.min()))
+
+        def score(X: Array) -> Array:
+            values = acquisition.value(*forest.moments(X))
+            if feasibility is not None:
+                for path, rows in task.space.tree.rows_by_path(X).items():
+                    values[rows] += feasibility.log_probability(X[rows], path)
+            return values
+
+        def scored(X: Array) -> Scored:
+            values = score(X)
+            order = np.argsort(-values, kind="stable")
+            return Scored((), X[order], values[order])
+
+        if task.candidates is not None:
+            found = best_candidate(task, taken, scored)
+        else:
+            good = _lowest(data.X, level, _GOOD)
+            X, values = maximise_mixed(task.space, score, good, rng)
+            found = first_free(task, [Scored((), X, values)], taken)
+        return None if found is None else found[0]
+
+    # -- the local level ---------------------------------------------------------------------
+
+    def _local(self, task: Task, data: Dataset, inside: Inside) -> tuple[Fitted, int]:
+        """The posterior of the local model, and how many inducing points it has."""
+        z, noise = self._targets(data, inside)
+        m = n_inducing(largest_dimension(task.space), len(z))
+        few = int((~inside).sum()) <= m
+        surrogate = local_surrogate(task.space)
+        if self.model == "lgpga" and not few:
+            inner, outer = ((data.X[rows], z[rows], noise[rows]) for rows in (inside, ~inside))
+            return fit_local(task, LocalGlobalGP(surrogate, inner, outer, m), z, noise), m
+        rows = inside if self.model == "local" else np.ones(len(z), dtype=bool)
+        gp = SurrogateGP(surrogate, data.X[rows], z[rows], noise[rows])
+        return fit_local(task, gp, z, noise), 0
+
+    def _targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
+        """Standardised targets and their noise variances, of all trials."""
+        if not self.local_targets:
+            targets = transform(data.y, data.noise)
+            return targets.z, targets.noise
+        centre, spread = moments(data.y[inside])
+        with np.errstate(over="ignore"):
+            s = np.minimum((data.y - centre) / spread, 1e300)
+            variance = np.minimum(data.noise / spread / spread, 1e6)
+        above = np.maximum(s - _HIGH, 0.0)
+        return np.minimum(s, _HIGH) + np.log1p(above), variance / (1.0 + above) ** 2
+
+
+@dataclass(frozen=True)
+class Switching:
+    """Appendix B.2: who was in charge, and how often it failed."""
+
+    engine: str = "boing"
+    improved: bool = False
+    """Whether the last trial was the best so far."""
+    counts: tuple[float, float] = (0.0, 0.0)
+    """c_fail of BOinG and of TuRBO."""
+    idle: tuple[int, int] = (0, 0)
+    """Trials of each since it last found something better."""
+
+    def after(self, engine: str, improved: bool, dimension: int) -> Switching:
+        """One trial of an engine later."""
+        counts, idle = list(self.counts), list(self.idle)
+        if engine != self.engine:
+            counts = [count / 2.0 for count in counts]
+        i = _ENGINES.index(engine)
+        if improved:
+            counts[i], idle[i] = max(counts[i] - 1.0, 0.0), 0
+        else:
+            idle[i] += 1
+            counts[i] += idle[i] % dimension == 0
+        return Switching(engine, improved, (counts[0], counts[1]), (idle[0], idle[1]))
+
+    @property
+    def probability(self) -> float:
+        """Of handing over to the other engine, Eq. (1); TuRBO does so at once on success."""
+        if self.engine == "turbo" and self.improved:
+            return 1.0
+        return min(_PER_FAILURE * self.counts[_ENGINES.index(self.engine)], 1.0)
+
+    def next(self, rng: np.random.Generator) -> str:
+        switch = rng.random() < self.probability
+        return _ENGINES[(_ENGINES.index(self.engine) + switch) % 2]
+
+
+_ENGINES = ("boing", "turbo")
+
+
+def switching(history: History, dimension: int) -> Switching:
+    """The state after all trials that ended; only those that an engine proposed count."""
+    state, best = Switching(), math.inf
+    for trial in history.trials:
+        loss = history.loss(trial) if trial.state == "complete" else math.inf
+        if trial.info.get("engine") in _ENGINES:
+            state = state.after(trial.info["engine"], loss < best, max(dimension, 1))
+        best = min(best, loss)
+    return state
+
+
+class BOinGPlus(BOinG):
+    """BOinG, which hands over to TuRBO the more often the longer it finds nothing better.
+
+    TuRBO looks in the largest of 20 subregions, from the trials that are there, and hands back when
+    it has found something better, or in turn finds nothing.
+    """
+
+    name: ClassVar[str] = "boing+"
+
+    def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
+        dimension = largest_dimension(task.space)
+        state = switching(task.history, dimension)
+        if state.next(rng) == "boing":
+            return super().next(task, taken, rng)
+        data = task.history.dataset()
+        run = self._going_on(task, state, dimension) or self._new_run(task, data, rng)
+        rows = run.region.contains(data.X)
+        found = None
+        if rows.sum() > dimension:
+            mine = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
+            found = Turbo().step(task, mine, run.trust.length, taken, rng, run.region)
+        if found is None:  # a design of the subregion, or a change from what is taken there
+            found = self._drawn(task, run.region, taken, rng)
+        if found is None:
+            return super().next(task, taken, rng)
+        about: dict[str, Any] = {"start": run.start, "region": run.region.to_info()}
+        return _by("turbo", Proposal(found.config, found.info | {"turbo": about}))
+
+    def _going_on(self, task: Task, state: Switching, dimension: int) -> _TurboRun | None:
+        """The run of the last trial, if that was TuRBO's and its region is not yet too small."""
+        history = task.history
+        if state.engine != "turbo":
+            return None
+        last = next(t for t in reversed(history.trials) if t.info.get("engine") == "turbo")
+        about = last.info["turbo"]
+        region = Region.from_info(task.space, about["region"])
+        before = [t for t in history.complete if t.number < about["start"]]
+        known = region.contains(task.space.to_unit([t.config for t in before]))
+        losses = [history.loss(t) for t, ok in zip(before, known, strict=True) if ok]
+        trust = Trust(best=min(losses, default=math.inf))
+        for trial in history.trials:
+            if trial.info.get("turbo", {}).get("start") == about["start"]:
+                loss = history.loss(trial) if trial.state == "complete" else math.inf
+                trust = trust.after(loss, patience(dimension))
+        return None if trust.length < _LEAST_LENGTH else _TurboRun(about["start"], region, trust)
+
+    def _new_run(self, task: Task, data: Dataset, rng: np.random.Generator) -> _TurboRun:
+        """The largest of some sampled subregions."""
+        forest = self._forest(task, data, rng)
+        least = self.least(task.space)
+        sampled = task.space.snap(rng.random((_SAMPLED, len(task.space))))
+        regions = [subregion(task.space, forest, x, data.X, least)[0] for x in sampled]
+        return _TurboRun(task.index, max(regions, key=lambda region: region.volume), Trust())
+
+    def _drawn(
+        self, task: Task, region: Region, taken: Collection[Key], rng: np.random.Generator
+    ) -> Proposal | None:
+        if task.candidates is not None:
+            return None
+        X = region.draw(50, rng)
+        found = first_free(task, [Scored(region.path, X, np.zeros(len(X)))], taken)
+        if found is None:
+            return None
+        path = task.space.path_label(found[0])
+        return Proposal(found[0], {"path": path, "why": "a random point of TuRBO's subregion"})
+
+
+@dataclass(frozen=True)
+class _TurboRun:
+    """TuRBO in a subregion, since the trial number ``start``."""
+
+    start: int
+    region: Region
+    trust: Trust
+
+
+def _by(engine: str, proposal: Proposal) -> Proposal:
+    return replace(proposal, info=proposal.info | {"engine": engine})
+
+
+def _lowest(X: Array, level: Array, n: int) -> Array:
+    return X[np.argsort(level, kind="stable")[:n]]

@@ -1,0 +1,268 @@
+"""TuRBO-1: Bayesian optimization in one trust region.
+
+D. Eriksson, M. Pearce, J. Gardner, R. Turner and M. Poloczek. Scalable Global Optimization via
+Local Bayesian Optimization. NeurIPS 2019.
+
+===========================  ==================================================================
+in the paper                 here
+===========================  ==================================================================
+L, L_init, L_min, L_max      ``Trust.length``, ``_FIRST``, ``least_length``, ``_LONGEST``
+tau_succ, tau_fail           ``_SUCCESSES``, ``patience`` (the number of variables, at least 4)
+side lengths L_i             `trust_region`, from the length-scales
+restart                      `current_run`: trials of earlier runs are forgotten
+===========================  ==================================================================
+
+Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
+by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the region
+lies on the path of the run's best trial; the model is that of `AddTree`. Categories are not cut:
+only ordered variables have sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.acquisition import thompson
+from bosquet.data import Dataset, History, Key, key_of
+from bosquet.models.gp import PartialPosterior
+from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.transform import transform
+from bosquet.search.mixed import feasible
+from bosquet.search.region import Region
+from bosquet.search.tree_path import Scored
+from bosquet.space import Config
+from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.gp_strategy import (
+    Fitted,
+    feasibility_of,
+    first_free,
+    largest_dimension,
+    proposed,
+)
+from bosquet.strategies.local import (
+    best_candidate,
+    fit_local,
+    improve,
+    incumbent,
+    local_surrogate,
+)
+
+Array = NDArray[np.float64]
+Acquisition = Literal["logei", "thompson"]
+
+LEAST_LENGTH = 2.0**-7
+_FIRST = 0.8
+_LONGEST = 1.6
+_SUCCESSES = 3  # in a row, to double the length
+_ENOUGH = 1e-3  # of the best value: by how much a success is better
+_PER_DIMENSION = 100  # points at which a sample is looked at
+_MOVED = 20  # coordinates in which such a point differs from the centre, on average
+_GOOD = 8  # rows worth perturbing
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The length of the trust region and its counters, after some results."""
+
+    best: float = math.inf
+    length: float = _FIRST
+    successes: int = 0
+    failures: int = 0
+
+    def after(self, loss: float, patience: int) -> Trust:
+        """One result later (a failed trial has an infinite loss)."""
+        better = loss < self.best - _ENOUGH * abs(self.best) if self.best < math.inf else True
+        successes, failures = (self.successes + 1, 0) if better else (0, self.failures + 1)
+        length = self.length
+        if successes == _SUCCESSES:
+            length, successes = min(2.0 * length, _LONGEST), 0
+        elif failures == patience:
+            length, failures = length / 2.0, 0
+        return Trust(min(self.best, loss), length, successes, failures)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What has happened since the last restart."""
+
+    start: int
+    """Position of the first trial in the history."""
+    n_complete: int
+    trust: Trust
+
+
+def current_run(history: History, initial: int, patience: int, least_length: float) -> Run:
+    """The run that goes on: ``initial`` complete trials, then results that move the length."""
+    run = Run(0, 0, Trust())
+    for position, trial in enumerate(history.trials):
+        complete = trial.state == "complete"
+        loss = history.loss(trial) if complete else math.inf
+        trust = run.trust
+        if run.n_complete < initial:
+            trust = replace(trust, best=min(trust.best, loss))
+        else:
+            trust = trust.after(loss, patience)
+        run = Run(run.start, run.n_complete + complete, trust)
+        if trust.length < least_length:
+            run = Run(position + 1, 0, Trust())
+    return run
+
+
+def patience(dimension: int) -> int:
+    """tau_fail for one evaluation at a time: max(4, d)."""
+    return max(4, dimension)
+
+
+def trust_region(
+    surrogate: Surrogate, eta: Array, centre: Array, length: float, within: Region | None = None
+) -> Region:
+    """Sides in proportion to the length-scales, with the volume of a cube of side ``length``.
+
+    ``within`` another region, lengths are shares of its sides, and it is not left.
+    """
+    space = surrogate.space
+    d = len(space)
+    whole = Region(space, centre, np.zeros(d), np.ones(d)) if within is None else within
+    logs: dict[int, list[float]] = {}
+    for component in surrogate.components:
+        if component.node in whole.path:
+            for feature, slot in zip(component.features, component.lengths, strict=True):
+                if feature.kind == "difference":
+                    logs.setdefault(feature.dimension, []).append(float(eta[slot]))
+    sides = np.zeros(d)
+    mean = float(np.mean([np.mean(values) for values in logs.values()])) if logs else 0.0
+    for index, values in logs.items():
+        sides[index] = length * np.exp(np.mean(values) - mean)
+    # The next value of a discrete variable is always in reach.
+    steps = np.array([1.0 / dimension.parameter.n_values for dimension in space.dimensions])
+    half = np.maximum(0.5 * sides * (whole.upper - whole.lower), steps)
+    return replace(
+        whole,
+        centre=centre,
+        lower=np.clip(centre - half, whole.lower, whole.upper),
+        upper=np.clip(centre + half, whole.lower, whole.upper),
+    )
+
+
+class Turbo(Strategy):
+    """A trust region around the best trial, which grows with success and shrinks without.
+
+    ``acquisition`` is ``"logei"`` or ``"thompson"``; the latter looks at ``most_points`` points at
+    most. The region restarts from a new design when its length falls below ``least_length``.
+    """
+
+    name: ClassVar[str] = "turbo"
+
+    def __init__(
+        self,
+        *,
+        acquisition: Acquisition = "logei",
+        most_points: int = 1000,
+        least_length: float = LEAST_LENGTH,
+    ) -> None:
+        if acquisition not in ("logei", "thompson"):
+            raise ValueError(f"acquisition={acquisition!r} must be 'logei' or 'thompson'")
+        if isinstance(most_points, bool) or not isinstance(most_points, int) or most_points < 1:
+            raise ValueError(f"most_points={most_points!r} must be a positive integer")
+        if not 0.0 < least_length < _FIRST:
+            raise ValueError(f"least_length={least_length!r} must lie between 0 and {_FIRST}")
+        self.acquisition = acquisition
+        self.most_points = most_points
+        self.least_length = least_length
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Thompson sampling at min(100 d, 5000) points (random ones, not a Sobol sequence)."""
+        return cls(acquisition="thompson", most_points=5000)
+
+    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        d = largest_dimension(task.space)
+        initial = 2 * d
+        run = current_run(task.history, initial, patience(d), self.least_length)
+        if run.n_complete < initial:
+            return design(task, n, rng)
+        data = _since(task.history, run.start)
+        proposals: list[Proposal] = []
+        taken = set(task.taken)
+        while len(proposals) < n:
+            now = proposed(task, proposals)
+            found = self.step(now, data, run.trust.length, taken, rng)
+            if found is None:
+                break
+            if not task.history.noisy:
+                taken.add(key_of(found.config))
+            proposals.append(found)
+        return proposals or design(task, n, rng)
+
+    def step(
+        self,
+        task: Task,
+        data: Dataset,
+        length: float,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+        within: Region | None = None,
+    ) -> Proposal | None:
+        """One proposal around the best of the data, and inside a region if there is one."""
+        surrogate = local_surrogate(task.space)
+        targets = transform(data.y, data.noise)
+        gp = SurrogateGP(surrogate, data.X, targets.z, targets.noise)
+        fitted = fit_local(task, gp, targets.z, targets.noise)
+        best, level = incumbent(task, fitted, data.X)
+        order = np.argsort(level, kind="stable")
+        region = trust_region(surrogate, fitted.posterior.eta, data.X[order[0]], length, within)
+        if self.acquisition == "thompson":
+            found = self._sampled(task, fitted, region, taken, rng)
+        else:
+            good = data.X[order[:_GOOD]]
+            feasibility = feasibility_of(task)
+            found = improve(task, fitted, region, best, good, taken, rng, feasibility)
+        if found is None:
+            return None
+        config, value = found
+        info = {
+            "path": task.space.path_label(config),
+            "acquisition": value,
+            "length": length,
+            "why": f"{self.acquisition} in a trust region of length {length:.3g}",
+        }
+        return Proposal(config, info | fitted.info)
+
+    def _sampled(
+        self,
+        task: Task,
+        fitted: Fitted,
+        region: Region,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> tuple[Config, float] | None:
+        """The minimum of a function drawn from the posterior, at points of the region."""
+        belief = cast(PartialPosterior, fitted.posterior.on_path(region.path))
+
+        def drawn(X: Array) -> Scored:
+            values = -thompson.draw(*belief.joint(X), rng)
+            order = np.argsort(-values, kind="stable")
+            return Scored(region.path, X[order], values[order])
+
+        if task.candidates is not None:
+            return best_candidate(task, taken, drawn, region)
+        d = max(len(region.variables), 1)
+        X = region.draw(min(_PER_DIMENSION * d, self.most_points), rng)
+        moved = rng.random(X.shape) < min(_MOVED / d, 1.0)
+        if region.variables:  # one in any case
+            indices = np.array([variable.index for variable in region.variables])
+            moved[np.arange(len(X)), indices[rng.integers(len(indices), size=len(X))]] = True
+        X = np.where(moved, X, region.centre)
+        X = X[feasible(task.space, X)]
+        return first_free(task, [drawn(X)], taken) if len(X) else None
+
+
+def _since(history: History, start: int) -> Dataset:
+    """The complete trials from a position in the history on."""
+    return History(history.space, history.trials[start:], history.direction).dataset()

@@ -1,0 +1,259 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.data import History, Trial
+from bosquet.search.region import Region
+from bosquet.strategies import BOinG, BOinGPlus
+from bosquet.strategies import boing as module
+from bosquet.strategies.boing import Switching, switching
+from bosquet.strategies.gp_strategy import feasibility_of
+from bosquet.testing import STRATEGY_CHECKS
+
+
+class Early(BOinG):
+    """The forest comes in from the first model on, so that short runs are BOinG's."""
+
+    def __init__(self, **options):
+        super().__init__(points_per_dimension=1, **options)
+
+
+class EarlyPlus(BOinGPlus):
+    def __init__(self, **options):
+        super().__init__(points_per_dimension=1, **options)
+
+
+@pytest.fixture
+def always_turbo(monkeypatch):
+    """Switches at every ask that may."""
+    monkeypatch.setattr(Switching, "probability", property(lambda self: self.engine == "boing"))
+
+
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+def test_the_forest_stage_conforms(check):
+    check(Early)
+
+
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.usefixtures("always_turbo")
+def test_the_turbo_stage_conforms(check):
+    check(EarlyPlus)
+
+
+def run(problem, strategy, n, seed=0):
+    return bq.minimize(problem, problem.space, n_trials=n, strategy=strategy, seed=seed)
+
+
+@pytest.mark.parametrize("model", ["lgpga", "local", "full"])
+def test_it_finds_the_minimum_of_branin(model):
+    problem = bq.benchmarks.branin()
+    result = run(problem, BOinG(model=model), 30, seed=1)
+    assert result.best_value - problem.minimum < 0.05
+    stages = [trial.info["engine"] for trial in result.trials]
+    assert stages == ["gp"] * 10 + ["boing"] * 20
+    about = result.trials[-1].info["subregion"]
+    assert about["inside"] >= 10
+    assert 0 < about["volume"] < 1
+    assert about["inducing"] == (4 if model == "lgpga" else 0)
+
+
+def test_subregion_and_local_model_live_on_the_branch_of_the_candidate():
+    problem = bq.benchmarks.small_balanced(shared=True, shift=0)
+    result = run(problem, BOinG(points_per_dimension=3), 24)
+    last = next(t for t in reversed(result.trials) if t.info["engine"] == "boing")
+    json.dumps(last.info, allow_nan=False)
+    assert last.info["path"] == problem.space.path_label(last.config)
+
+
+def test_trials_of_other_branches_inform_through_shared_variables():
+    """The local model of a branch that has hardly a trial knows the shared variable."""
+    space = bq.Space(
+        {
+            "s": bq.Float(0, 1),
+            "m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}}),
+        }
+    )
+    rng = np.random.default_rng(0)
+    rows = [{"s": float(s), "m": "a", "x": float(x)} for s, x in rng.random((30, 2))]
+    rows += [{"s": 0.9, "m": "b", "y": 0.5}, {"s": 0.1, "m": "b", "y": 0.4}]
+    trials = [Trial(i, c, "complete", (c["s"] - 0.3) ** 2) for i, c in enumerate(rows)]
+    opt = bq.Optimizer(space, BOinG(explore_every=None), seed=0, history=History(space, trials))
+    data = opt.history.dataset()
+    inside = np.zeros(32, dtype=bool)
+    inside[22:] = True
+    task = bq.strategies.Task(space, opt.history, index=32)
+    fitted, m = BOinG()._local(task, data, inside)
+    assert m == 4
+    X = space.to_unit([{"s": s, "m": "b", "y": 0.5} for s in (0.3, 0.6, 0.95)])
+    means = fitted.means(X)
+    assert means[0] < means[1] < means[2]
+
+
+def test_far_targets_are_compressed_and_near_ones_are_not():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    y = [0.0, 1.0, 2.0, 3.0, 1e9]
+    trials = [Trial(i, {"x": i / 10}, "complete", v, 0.01) for i, v in enumerate(y)]
+    data = History(space, trials).dataset()
+    inside = np.array([True, True, True, True, False])
+    z, noise = BOinG()._targets(data, inside)
+    sd = np.std(y[:4])
+    np.testing.assert_allclose(z[:4], (np.array(y[:4]) - 1.5) / sd)
+    np.testing.assert_allclose(noise[:4], 0.01 / sd**2)
+    assert z[3] < z[4] < 30
+    assert noise[4] < noise[3]
+    plain, _ = BOinG.paper()._targets(data, inside)
+    np.testing.assert_allclose(plain, (y - np.mean(y)) / np.std(y))
+
+
+def test_log_costs_reach_the_forest():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    trials = [Trial(i, {"x": i / 20}, "complete", math.exp(i)) for i in range(20)]
+    data = History(space, trials).dataset()
+    raw, logs = (BOinG(log_cost=flag)._costs(data) for flag in (False, True))
+    assert np.ptp(np.diff(logs)) < np.ptp(np.diff(raw))
+    assert BOinG.paper().log_cost
+
+
+# -- BOinG+ ----------------------------------------------------------------------------------
+
+
+def played(*steps, d=2):
+    state = Switching()
+    for engine, improved in steps:
+        state = state.after(engine, improved, d)
+    return state
+
+
+def test_counters_of_appendix_b2():
+    fails = [("boing", False)] * 5
+    assert played(*fails).counts == (2.0, 0.0)  # once per d failures
+    assert played(*fails).probability == pytest.approx(0.2)
+    assert played(*fails, ("boing", True)).counts == (1.0, 0.0)
+    assert played(*fails, ("boing", True), ("boing", False)).counts == (1.0, 0.0)
+    switched = played(*fails, ("turbo", False))
+    assert switched.counts == (1.0, 0.0)  # halved
+    assert switched.probability == 0.0
+    assert played(*fails, *[("turbo", False)] * 4).counts == (1.0, 2.0)
+    assert played(*fails, *[("turbo", False)] * 4, ("boing", False)).counts == (1.5, 1.0)
+    assert played(*fails, ("turbo", True)).probability == 1.0  # back at once
+    assert played(*[("boing", False)] * 60).probability == 1.0
+
+
+def test_the_state_comes_from_the_history_alone():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    steps = [
+        ("gp", 3.0),
+        ("boing", 3.5),
+        ("design", 9.0),
+        ("boing", None),
+        ("boing", 2.0),
+        ("turbo", 1.0),
+    ]
+    trials = [
+        Trial(i, {"x": i / 10}, "failed", reason="no", info={"engine": e})
+        if v is None
+        else Trial(i, {"x": i / 10}, "complete", v, info={"engine": e})
+        for i, (e, v) in enumerate(steps)
+    ]
+    trials.append(Trial(6, {"x": 0.9}, "complete", 5.0, info={"why": "added by the user"}))
+    state = switching(History(space, trials), 2)
+    assert (state.engine, state.improved, state.probability) == ("turbo", True, 1.0)
+    assert state.counts == (0.0, 0.0)
+    rng = np.random.default_rng(0)
+    assert state.next(rng) == "boing"
+
+
+@pytest.mark.usefixtures("always_turbo")
+def test_turbo_works_in_the_largest_of_the_sampled_subregions(monkeypatch):
+    seen = []
+    original = module.subregion
+
+    def spy(*arguments):
+        found = original(*arguments)
+        seen.append(found[0])
+        return found
+
+    problem = bq.benchmarks.levy(3, shift=0)
+    opt = bq.Optimizer(problem.space, EarlyPlus(), seed=0)
+    for _ in range(10):
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+        if trial.info["engine"] == "turbo":
+            break
+        monkeypatch.setattr(module, "subregion", spy)
+        seen.clear()
+    assert trial.info["engine"] == "turbo"
+    region = Region.from_info(problem.space, trial.info["turbo"]["region"])
+    assert len(seen) == 20
+    assert region.volume == max(one.volume for one in seen)
+    assert region.contains(problem.space.to_unit([trial.config])).all()
+    # The same run goes on until it is worn out, then another one begins.
+    starts = []
+    for _ in range(22):
+        trial = opt.ask()
+        assert trial.info["engine"] == "turbo"
+        starts.append(trial.info["turbo"]["start"])
+        opt.tell(trial, 1e3 + trial.number)
+    assert starts == sorted(starts)
+    assert len(set(starts)) == 2
+    assert starts.count(starts[0]) in (15, 16)  # from 0.8, four times four failures: below 2^-4
+
+
+def test_boing_plus_hands_over_when_nothing_better_is_found():
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    opt = bq.Optimizer(space, EarlyPlus(), seed=0)
+    engines = []
+    for i in range(40):
+        trial = opt.ask()
+        engines.append(trial.info["engine"])
+        opt.tell(trial, float(i))
+    assert {"gp", "boing", "turbo"} == set(engines)
+    again = bq.Optimizer(
+        space, EarlyPlus(), seed=0, history=History(space, opt.history.trials[:25])
+    )
+    assert again.ask().config == opt.history.trials[25].config
+
+
+def test_the_forest_stays_away_from_failures():
+    """Its leaf of the best values reaches into where trials fail."""
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    rng = np.random.default_rng(0)
+    trials = []
+    for i, (x, y) in enumerate(rng.random((40, 2)).tolist()):
+        config = {"x": x, "y": y}
+        ended = (
+            Trial(i, config, "complete", x) if x > 0.5 else Trial(i, config, "failed", reason="no")
+        )
+        trials.append(ended)
+    task = bq.strategies.Task(space, History(space, trials), index=40)
+    data = task.history.dataset()
+    strategy = BOinG()
+    found = {}
+    for feasibility in (None, feasibility_of(task)):
+        forest = strategy._forest(task, data, np.random.default_rng(1))
+        found[feasibility is None] = [
+            strategy._global(task, data, forest, feasibility, set(), np.random.default_rng(seed))[
+                "x"
+            ]
+            for seed in range(4)
+        ]
+    assert min(found[False]) > 0.45
+    assert min(found[True]) < 0.45
+
+
+def test_bad_arguments_are_said():
+    with pytest.raises(ValueError, match="model='gp' must be 'lgpga', 'local' or 'full'"):
+        BOinG(model="gp")
+    with pytest.raises(ValueError, match="points_per_dimension=0 must be a positive integer"):
+        BOinG(points_per_dimension=0)
+    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
+        BOinG(explore_every=1)
+
+
+def test_exploration_keeps_branches_alive():
+    problem = bq.benchmarks.small_balanced(shift=1)
+    result = run(problem, Early(explore_every=4), 16)
+    assert [t.number for t in result.trials if t.info["engine"] == "design"] == [7, 11, 15]
