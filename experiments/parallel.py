@@ -3,7 +3,7 @@
 Asynchronous runs on a simulated clock with random durations: a worker that is free gets a new trial
 at once. Runs are kept in results/parallel.jsonl, so it can be interrupted.
 
-    python experiments/parallel.py [--seeds 20] [--jobs 1] [--out results/parallel.jsonl]
+    python experiments/parallel.py [--seeds 20] [--jobs 1] [--out results/parallel.jsonl] [--report]
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HEAD = """\
 # Several workers, measured
 
 Written by `experiments/parallel.py`: `{strategy}` on trees of the groups `trees` and `shifted`,
-{seeds} seeds, {n} evaluations. The clock is simulated: durations are lognormal (standard deviation
+{n} evaluations. The clock is simulated: durations are lognormal (standard deviation
 of the logarithm 1, so that a sixth of the trials take 2.7 times the median or longer), a free
 worker gets a new trial at once, and the trials still running are told to the strategy.
 
@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "parallel.jsonl")
+    parser.add_argument("--report", action="store_true", help="make no runs, only write the page")
     options = parser.parse_args()
     jobs = [
         Job(STRATEGY, problem, seed, N_TRIALS, workers=workers)
@@ -59,14 +60,12 @@ def main() -> None:
         for problem in PROBLEMS
         for workers in WORKERS
     ]
-    failures = list(
-        run_all(jobs, options.out, options.jobs, lambda run: print(run.job, flush=True))
-    )
-    for job, error in failures:
-        print(f"failed: {job}: {error!r}", flush=True)
+    if not options.report:
+        for job, error in run_all(jobs, options.out, options.jobs, lambda run: print(run.job)):
+            print(f"failed: {job}: {error!r}", flush=True)
     wanted = set(jobs)
     runs = [run for run in read_runs(options.out) if run.job in wanted]
-    head = HEAD.format(strategy=STRATEGY, seeds=options.seeds, n=N_TRIALS, half=N_TRIALS // 2)
+    head = HEAD.format(strategy=STRATEGY, n=N_TRIALS, half=N_TRIALS // 2)
     text = head + table(runs) + f"\n{len(runs)} runs. Versions: {versions_text(runs)}.\n"
     (ROOT / "docs" / "parallel.md").write_text(text, encoding="utf-8")
 
@@ -96,8 +95,10 @@ def scores(runs: list[Run], problem: str, workers: int, after: int) -> list[floa
 
 
 def cell(values: list[float]) -> str:
+    if not values:
+        return ""
     low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return f"{median:.2f} ({low:.2f}, {high:.2f}) {max(values):.2f}"
+    return f"{median:.2f} ({low:.2f}, {high:.2f}) {max(values):.2f}; {len(values)} seeds"
 
 
 if __name__ == "__main__":

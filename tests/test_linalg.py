@@ -28,11 +28,12 @@ def test_jitter_only_when_needed_and_reported():
         cholesky(np.full((2, 2), np.nan))
 
 
-@pytest.mark.parametrize("p", [1, 3])
+@pytest.mark.parametrize("p", [1, 3, 8])  # 8: from nothing
 def test_a_grown_factor_equals_a_fresh_one(p):
     K = spd(8, np.random.default_rng(p))
     n = 8 - p
-    grown = grow_cholesky(cholesky(K[:n, :n])[0], K[:n, n:], K[n:, n:])
+    L = cholesky(K[:n, :n])[0] if n else np.zeros((0, 0))
+    grown = grow_cholesky(L, K[:n, n:], K[n:, n:])
     np.testing.assert_allclose(grown, cholesky(K)[0], atol=1e-12)
 
 

@@ -42,6 +42,8 @@ def inverse_from_cholesky(L: Array) -> Array:
 
 def solve_lower(L: Array, right: Array, *, transposed: bool = False) -> Array:
     """L^-1 right, or L'^-1 right; fastest when L is in Fortran order, as `cholesky` returns it."""
+    if not len(L):  # which LAPACK refuses
+        return np.asarray(right, dtype=float)
     solution, info = lapack.dtrtrs(L, right, lower=1, trans=int(transposed))
     if info != 0:
         raise np.linalg.LinAlgError("the Cholesky factor is singular")

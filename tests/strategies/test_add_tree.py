@@ -71,6 +71,19 @@ def test_batches_do_not_cluster():
         assert all(np.abs(after - before).max() >= apart for after in X[i + 1 :])
 
 
+@pytest.mark.parametrize("strategy", ["add-tree", "tree-ei", "auto"])
+def test_pending_trials_on_a_branch_without_results(strategy):
+    """The branches of this tree share nothing, so a new one is a block of its own."""
+    space = bq.Space(
+        {"arm": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}})},
+    )
+    opt = bq.Optimizer(space, strategy, seed=0)
+    for x in np.linspace(0, 1, 8):
+        opt.tell({"arm": "a", "x": float(x)}, x)
+    asked = [opt.ask() for _ in range(6)]
+    assert sum(trial.config["arm"] == "b" for trial in asked) >= 2
+
+
 def test_eight_workers_close_in_on_a_minimum():
     space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
     lowest = []
