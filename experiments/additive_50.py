@@ -1,28 +1,32 @@
-"""Fifty variables: a function that is additive, and one that is not.
+"""Fifty variables: a function that is additive, and two that are not.
 
-`chain-50` is a sum of 49 functions of neighbours drawn from a GP (length-scale 0.5), `ackley-50`
-the shifted Ackley function, not a sum of functions of few variables. `additive` with the chain
-given and with a learned graph, `flat-gp` (one GP over all variables, dimension-scaled priors),
-Optuna's TPE and random search. Writes docs/additive-50.md.
+`chain-50` is a sum of 49 functions of neighbours drawn from a GP (length-scale 0.5); `ackley-50` is
+no sum of functions of few variables; `rosenbrock-50` is a chain, but far from a draw of a GP.
+`additive` with the chain given and with a learned graph, random trees, `flat-gp` (one GP over all
+variables, dimension-scaled priors), `turbo`, Optuna's TPE and random search. Runs are kept in
+results/additive-50.jsonl. Writes docs/additive-50.md.
 
-    pip install 'bosquet[study]'
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python experiments/additive_50.py [--seeds 5]
+    pip install 'bosquet[peers]'
+    python experiments/additive_50.py [--seeds 5] [--trials 100] [--jobs 1]
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import bosquet as bq
-from bosquet.benchmarks.harness import Job, run, versions
+from bosquet.benchmarks import Factory, summary
+from bosquet.benchmarks.bench import make_runs
+from bosquet.benchmarks.harness import Job, read_runs
 from bosquet.benchmarks.problem import Problem
 from bosquet.strategies import Additive, Strategy
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "results" / "additive-50.jsonl"
 D = 50
 PAIRS = [(i, i + 1) for i in range(D - 1)]
 
@@ -35,59 +39,58 @@ def ackley(seed: int) -> Problem:
     return bq.benchmarks.ackley(D, shift=seed)
 
 
-PROBLEMS = {"chain-50": chain, "ackley-50": ackley}
-GIVEN = Additive(groups=[(f"x{i + 1}", f"x{j + 1}") for i, j in PAIRS])
-METHODS: dict[str, str | Strategy] = {
-    "`additive`, the chain given": GIVEN,
-    "`additive`": "additive",
-    "`flat-gp`": "flat-gp",
-    "Optuna TPE": "optuna-tpe",
-    "random": "random",
+def rosenbrock(seed: int) -> Problem:
+    """Its valley shifted within the box; minimum 0."""
+    shift = np.random.default_rng([50, seed]).uniform(-1, 1, D)
+
+    def function(config: dict[str, Any]) -> float:
+        x = np.array([config[f"x{i + 1}"] for i in range(D)]) - shift
+        return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2))
+
+    space = bq.Space({f"x{i + 1}": bq.Float(-5, 10) for i in range(D)})
+    return Problem(f"rosenbrock-{D}", space, function, 0.0)
+
+
+PROBLEMS: dict[str, Factory] = {
+    "chain-50": chain,
+    "ackley-50": ackley,
+    "rosenbrock-50": rosenbrock,
 }
-
-
-def distances(problem: str, method: str | Strategy, seed: int, trials: int) -> np.ndarray:
-    """Best distance to the minimum after each trial."""
-    made = PROBLEMS[problem](seed)
-    assert made.minimum is not None
-    if isinstance(method, str):
-        values = run(Job(method, problem, seed, trials), PROBLEMS[problem]).values
-    else:
-        result = bq.minimize(made, made.space, n_trials=trials, strategy=method, seed=seed)
-        values = [float(trial.value or 0.0) for trial in result.trials]
-    return np.minimum.accumulate(values) - made.minimum
-
-
-def table(problem: str, seeds: int, trials: int) -> str:
-    after = sorted({trials // 4, trials // 2, trials})
-    lines = ["| | " + " | ".join(f"after {n}" for n in after) + " | CPU s per run |"]
-    lines.append("|---" * (len(after) + 2) + "|")
-    for label, method in METHODS.items():
-        start = time.process_time()
-        runs = np.array([distances(problem, method, seed, trials) for seed in range(seeds)])
-        spent = (time.process_time() - start) / seeds
-        cells = [f"{runs[:, n - 1].mean():.2f} ({runs[:, n - 1].max():.2f})" for n in after]
-        lines.append(f"| {label} | " + " | ".join(cells) + f" | {spent:.0f} |")
-        print(lines[-1], flush=True)
-    return "\n".join(lines)
+GIVEN = "additive, the chain given"
+STRATEGIES: dict[str, Strategy] = {
+    GIVEN: Additive(groups=[(f"x{i + 1}", f"x{j + 1}") for i, j in PAIRS]),
+    "additive, random trees": Additive(graph="random-tree"),
+}
+METHODS = (*STRATEGIES, "additive", "flat-gp", "turbo", "optuna-tpe", "random")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
     options = parser.parse_args()
+    wanted = [
+        Job(method, problem, seed, options.trials)
+        for seed in range(options.seeds)
+        for problem in PROBLEMS
+        for method in METHODS
+    ]
+    failures = make_runs(wanted, RESULTS, options.jobs, PROBLEMS, STRATEGIES)
+    assert not failures, failures
+    order = {job: i for i, job in enumerate(wanted)}
+    runs = sorted(
+        (run for run in read_runs(RESULTS) if run.job in order), key=lambda run: order[run.job]
+    )
     text = f"""\
 # Fifty variables, additive and not
 
-Written by `experiments/additive_50.py`: distance to the minimum, mean of {options.seeds} seeds
-(worst seed), {options.trials} trials. `chain-50` is a sum of 49 functions of neighbours drawn from
-a GP with length-scale 0.5 (variance one in all); `ackley-50` is not additive.
+Written by `experiments/additive_50.py`. `chain-{D}` is a sum of {D - 1} functions of neighbours
+drawn from a GP with length-scale 0.5 (variance one in all); `ackley-{D}` is no sum of functions of
+few variables; `rosenbrock-{D}` is a chain whose values span six decades.
 
 """
-    for problem in PROBLEMS:
-        text += f"## {problem}\n\n{table(problem, options.seeds, options.trials)}\n\n"
-    text += "Versions: " + ", ".join(f"{k} {v}" for k, v in versions().items()) + ".\n"
+    text += summary.markdown(runs, (options.trials // 4, options.trials // 2, options.trials))
     (ROOT / "docs" / "additive-50.md").write_text(text, encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ from bosquet import minimize
 from bosquet.benchmarks import PROBLEMS, Problem, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run, run_all
 from bosquet.benchmarks.simulated import durations, simulate
+from bosquet.strategies import Random, Sobol
 
 
 def make_run(method, values, *, problem="small", seed=0, minimum=0.1):
@@ -196,3 +197,16 @@ def test_workers_are_kept_with_a_run(tmp_path):
         Job("sobol", "small", 0, 9, workers=0).check()
     with pytest.raises(ValueError, match="workers=2 must be positive, and 1 for a peer"):
         Job("optuna-tpe", "small", 0, 9, workers=2).check()
+
+
+def test_a_named_strategy_and_first_points_that_all_methods_share(tmp_path):
+    named = {"mine": Random(), "other": Sobol()}
+    jobs = [Job(name, "branin", 3, 4, initial=2) for name in named]
+    assert not list(run_all(jobs, tmp_path / "runs.jsonl", strategies=named))
+    mine, other = sorted(read_runs(tmp_path / "runs.jsonl"), key=lambda run: run.job.method)
+    assert mine.values[:2] == other.values[:2]
+    assert mine.values[2:] != other.values[2:]
+    with pytest.raises(ValueError, match="method='nobody' must be one of mine, other, "):
+        Job("nobody", "branin", 0, 4).check(strategies=named)
+    with pytest.raises(ValueError, match="initial=2 must not be negative, and 0 for a peer"):
+        Job("optuna-tpe", "branin", 0, 4, initial=2).check()

@@ -24,6 +24,13 @@ MEMBERS["sum, slots shared"] = [
     (Component("m2", 0, "matern52", LINES[:1], 0, (2,)), np.array([1, 4])),
     (Component("s", 0, "se", LINES, 4, (1, 3)), ALL[2:]),
 ]
+MEMBERS["several on the same rows"] = [
+    (Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), SOME),
+    (Component("l", 0, "linear", LINES, 4, (1, 2)), SOME),
+    (Component("m2", 0, "matern52", LINES[:1], 3, (2,)), SOME),
+    (Component("m3", 0, "matern52", LINES, 0, (1, 3)), ALL),
+    (Component("m4", 0, "matern52", LINES[1:], 4, (1,)), SOME),
+]
 ETA = np.array([0.3, -0.4, 0.2, -0.1, 0.5])
 
 

@@ -20,7 +20,7 @@ from rich.table import Table
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
 from bosquet.benchmarks.peers import PEERS, require
-from bosquet.strategies import STRATEGIES
+from bosquet.strategies import STRATEGIES, Strategy
 
 
 def print_names() -> None:
@@ -70,7 +70,11 @@ def run_bench(
 
 
 def make_runs(
-    jobs: Sequence[Job], out: Path, workers: int, problems: Mapping[str, Factory] = PROBLEMS
+    jobs: Sequence[Job],
+    out: Path,
+    workers: int,
+    problems: Mapping[str, Factory] = PROBLEMS,
+    strategies: Mapping[str, Strategy] | None = None,
 ) -> list[tuple[Job, BaseException]]:
     """Makes the runs that are missing behind a progress bar, or a line each without a terminal."""
     done = {run.job for run in read_runs(out)}
@@ -94,7 +98,7 @@ def make_runs(
             if not bar.console.is_terminal:
                 bar.console.print(bar.get_renderable())
 
-        for job, error in run_all(missing, out, workers, ended, problems):
+        for job, error in run_all(missing, out, workers, ended, problems, strategies):
             bar.update(task, advance=1)
             failures.append((job, error))
     return failures

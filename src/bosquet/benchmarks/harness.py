@@ -1,7 +1,8 @@
 """Runs methods on problems over seeds, and keeps what happened as JSON lines.
 
-A *method* is one of our strategies or a peer. Every run is one process-independent unit of work,
-so a harness that was killed goes on where it stopped.
+A *method* is one of our strategies or a peer, or a strategy to which an experiment gives a name.
+Every run is one process-independent unit of work, so a harness that was killed goes on where it
+stopped.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.simulated import simulate
 from bosquet.space import Config
-from bosquet.strategies import STRATEGIES
+from bosquet.strategies import STRATEGIES, Strategy
 from bosquet.study import minimize
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_INITIAL = 10  # a stream of random numbers apart from those of the methods
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,19 @@ class Job:
     noise: float = 0.0
     workers: int = 1
     """How many evaluations run at once, on a simulated clock."""
+    initial: int = 0
+    """Random configurations that come first, the same for every method of ours."""
 
-    def check(self, problems: Mapping[str, Factory] = PROBLEMS) -> None:
+    def check(
+        self,
+        problems: Mapping[str, Factory] = PROBLEMS,
+        strategies: Mapping[str, Strategy] | None = None,
+    ) -> None:
         """Raises ValueError when a field is wrong."""
-        if self.method not in PEERS and self.method.removesuffix(".paper") not in STRATEGIES:
-            known = ", ".join([*STRATEGIES, *PEERS])
+        ours = [*(strategies or {}), *STRATEGIES]
+        known_method = self.method in ours or self.method.removesuffix(".paper") in STRATEGIES
+        if not known_method and self.method not in PEERS:
+            known = ", ".join([*ours, *PEERS])
             raise ValueError(f"method={self.method!r} must be one of {known}")
         if self.problem not in problems:
             known = ", ".join([*(GROUPS if problems is PROBLEMS else ()), *problems])
@@ -57,6 +69,10 @@ class Job:
             raise ValueError(f"noise={self.noise!r} must be a standard deviation")
         if self.workers < 1 or (self.workers > 1 and self.method in PEERS):
             raise ValueError(f"workers={self.workers!r} must be positive, and 1 for a peer")
+        if self.initial < 0 or (self.initial and (self.method in PEERS or self.workers > 1)):
+            raise ValueError(
+                f"initial={self.initial!r} must not be negative, and 0 for a peer or many workers"
+            )
 
 
 @dataclass(frozen=True)
@@ -104,10 +120,10 @@ class _Recorder:
         return seen
 
 
-def run(job: Job, factory: Factory | None = None) -> Run:
+def run(job: Job, factory: Factory | None = None, strategy: Strategy | None = None) -> Run:
     """Makes one run in this process; raises when it did not come to its end.
 
-    The problem is the registered one of its name, unless a factory makes it.
+    Problem and strategy are the registered ones of their names, unless they are given.
     """
     problem = (factory or PROBLEMS[job.problem])(job.seed)
     if job.noise:
@@ -119,12 +135,14 @@ def run(job: Job, factory: Factory | None = None) -> Run:
     elif job.workers > 1:
         simulate(recorder, problem.space, job.method, job.seed, job.n_trials, job.workers)
     else:
+        first = problem.space.sample(np.random.default_rng([_INITIAL, job.seed]), job.initial)
         result = minimize(
             recorder,
             problem.space,
             n_trials=job.n_trials,
-            strategy=job.method,
+            strategy=strategy or job.method,
             seed=job.seed,
+            initial=first,
             progress=False,
         )
         if result.stopped == "interrupted":
@@ -179,15 +197,18 @@ def run_all(
     workers: int = 1,
     ended: Callable[[Run], Any] = lambda _: None,
     problems: Mapping[str, Factory] = PROBLEMS,
+    strategies: Mapping[str, Strategy] | None = None,
 ) -> Iterator[tuple[Job, BaseException]]:
     """Makes the jobs that the file lacks, appends each run to it, and yields those that failed.
 
     Worker processes are single-threaded, so that CPU times compare. When the caller stops early
     or is interrupted, they end at once; so they do when this process is killed. Factories of
-    ``problems`` that are not registered are sent to them, so these must pickle.
+    ``problems`` that are not registered are sent to them, so these must pickle; so must the
+    ``strategies``, which stand for methods of their names.
     """
+    strategies = strategies or {}
     for job in jobs:
-        job.check(problems)
+        job.check(problems, strategies)
     runs, size = _read(path)
     done = {run.job for run in runs}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +219,12 @@ def run_all(
     try:
         with _single_threaded():
             futures = {
-                pool.submit(run, job, None if problems is PROBLEMS else problems[job.problem]): job
+                pool.submit(
+                    run,
+                    job,
+                    None if problems is PROBLEMS else problems[job.problem],
+                    strategies.get(job.method),
+                ): job
                 for job in dict.fromkeys(jobs)
                 if job not in done
             }

@@ -22,8 +22,12 @@ Member = tuple[Component, Index]
 """A component and the rows where it is active, ascending."""
 
 
-def _by_kind(members: Sequence[Member]) -> list[Member]:
-    return sorted(members, key=lambda member: member[0].kind)
+_CACHED = 1 << 15  # entries of a piece that is shaped at a time: several of them fit in a cache
+
+
+def _sorted(members: Sequence[Member]) -> list[Member]:
+    """By kind, and components of the same rows next to each other."""
+    return sorted(members, key=lambda member: (member[0].kind, member[1].tobytes()))
 
 
 def _slices(sizes: Sequence[int]) -> list[slice]:
@@ -38,65 +42,87 @@ def _kinds(members: Sequence[Member], slices: Sequence[slice]) -> Iterator[tuple
         yield kind, slice(slices[where[0]].start, slices[where[-1]].stop)
 
 
+def _shape(kind: str, inside: Array, slope: Array) -> None:
+    """Writes the covariance over what is inside it, and its slope, piece by piece."""
+    if kind in SHAPES:
+        step = max(1, _CACHED * len(inside) // max(inside.size, 1))
+        for start in range(0, len(inside), step):
+            piece = slice(start, start + step)
+            inside[piece], slope[piece] = SHAPES[kind](inside[piece])
+    elif kind == "linear":
+        slope[:] = 1.0
+    else:
+        inside[:] = 1.0
+
+
 class Gram:
     """The covariance of n rows: its lower triangle, and the way back from there to eta."""
 
     def __init__(self, members: Sequence[Member], X: Array) -> None:
         self._n = n = len(X)
-        self._members = _by_kind(members)
+        members = _sorted(members)
         self._features: list[Array] = []
+        self._groups: list[tuple[slice, slice, slice]] = []
+        """Components of the same rows: which they are, their entries, their pairs of rows."""
         flat, twice = [], []
-        for component, rows in self._members:
+        sizes: list[int] = []
+        pairs = 0
+        for rows, group in groupby(members, key=lambda member: member[1].tolist()):
             i, j = np.tril_indices(len(rows))
-            self._features.append(component.pair_features(X[rows[i]], X[rows[j]]))
-            flat.append(rows[i] + n * rows[j])
+            at = np.array(rows, dtype=np.int64)
+            first = len(sizes)
+            for component, _ in group:
+                self._features.append(component.pair_features(X[at[i]], X[at[j]]))
+                sizes.append(len(i))
+            flat.append(at[i] + n * at[j])
             twice.append(np.where(i == j, 1.0, 2.0))
-        self._sizes = np.array([len(one) for one in flat], dtype=np.int64)
-        self._slices = _slices(self._sizes.tolist())
-        self._starts = np.array([s.start for s in self._slices], dtype=np.int64)
-        self._kinds = list(_kinds(self._members, self._slices))
+            entries = slice(sum(sizes[:first]), sum(sizes))
+            self._groups.append((slice(first, len(sizes)), entries, slice(pairs, pairs + len(i))))
+            pairs += len(i)
+        self._slices = _slices(sizes)
+        self._kinds = list(_kinds(members, self._slices))
         self._flat = np.concatenate(flat) if flat else np.zeros(0, dtype=np.int64)
         self._twice = np.concatenate(twice) if twice else np.zeros(0)
-        self._variances = np.array([c.variance for c, _ in self._members], dtype=np.int64)
-        lengths = [c.lengths for c, _ in self._members]
+        self._variances = np.array([c.variance for c, _ in members], dtype=np.int64)
+        lengths = [c.lengths for c, _ in members]
         self._lengths = np.array([slot for slots in lengths for slot in slots], dtype=np.int64)
         self._of_lengths = _slices([len(slots) for slots in lengths])
 
     def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
         """K without noise (lower triangle, Fortran order), and what `pull_back` needs."""
         weights = np.exp(-2.0 * eta[self._lengths])
-        unit, slope = np.ones(len(self._flat)), np.zeros(len(self._flat))
+        size = self._slices[-1].stop if self._slices else 0
+        unit, slope = np.empty(size), np.zeros(size)
         for features, mine, w in zip(self._features, self._slices, self._of_lengths, strict=True):
             if w.stop > w.start:
                 np.dot(weights[w], features, out=unit[mine])
         for kind, stretch in self._kinds:
-            if kind in SHAPES:
-                unit[stretch], slope[stretch] = SHAPES[kind](unit[stretch])
-            elif kind == "linear":
-                slope[stretch] = 1.0
-        variances = np.repeat(np.exp(eta[self._variances]), self._sizes)
+            _shape(kind, unit[stretch], slope[stretch])
+        variances = np.exp(eta[self._variances])
+        sums = np.empty(len(self._flat))
+        for which, entries, pairs in self._groups:
+            v = variances[which]
+            np.dot(v, unit[entries].reshape(len(v), -1), out=sums[pairs])
         n = self._n
-        K: Array = np.bincount(self._flat, variances * unit, minlength=n * n).astype(
-            float, copy=False
-        )
+        K: Array = np.bincount(self._flat, sums, minlength=n * n).astype(float, copy=False)
         return K.reshape((n, n), order="F"), (unit, slope)
 
     def pull_back(self, W: Array, parts: tuple[Array, Array], eta: Array) -> Array:
         """d sum(W * K) / d eta for a symmetric W, of which the lower triangle is read."""
         unit, slope = parts
-        v = np.exp(eta[self._variances])
         w = W.ravel(order="F")[self._flat] * self._twice
+        v = np.exp(eta[self._variances])
+        by_variance, by_weight = np.zeros(len(v)), np.zeros(len(self._lengths))
+        for which, entries, pairs in self._groups:
+            mine = w[pairs]
+            by_variance[which] = unit[entries].reshape(-1, len(mine)) @ mine
+            slopes = slope[entries].reshape(-1, len(mine))
+            for i, one in zip(range(which.start, which.stop), slopes, strict=True):
+                at = self._of_lengths[i]
+                if at.stop > at.start:
+                    by_weight[at] = v[i] * (self._features[i] @ (mine * one))
         gradient = np.zeros(len(eta))
-        if len(w) == 0:
-            return gradient
-        np.add.at(gradient, self._variances, v * np.add.reduceat(w * unit, self._starts))
-        w *= slope
-        by_weight = np.zeros(len(self._lengths))
-        for one, features, mine, at in zip(
-            v, self._features, self._slices, self._of_lengths, strict=True
-        ):
-            if at.stop > at.start:
-                by_weight[at] = one * (features @ w[mine])
+        np.add.at(gradient, self._variances, v * by_variance)
         weights = np.exp(-2.0 * eta[self._lengths])
         np.add.at(gradient, self._lengths, -2.0 * weights * by_weight)
         return gradient
@@ -107,7 +133,7 @@ class Cross:
 
     def __init__(self, members: Sequence[Member], X: Array, eta: Array) -> None:
         self._n = len(X)
-        self._members = _by_kind(members)
+        self._members = _sorted(members)
         self._rows = np.concatenate([rows for _, rows in self._members])
         self._slices = _slices([len(rows) for _, rows in self._members])
         self._kinds = list(_kinds(self._members, self._slices))
@@ -147,13 +173,10 @@ class Cross:
                 inside[:, mine] += weight * feature.distance(column, values)
         slope = np.zeros_like(inside)
         for kind, stretch in self._kinds:
-            if kind in SHAPES:
-                inside[:, stretch], slope[:, stretch] = SHAPES[kind](inside[:, stretch])
-            elif kind == "linear":
-                slope[:, stretch] = 1.0
-            else:
-                inside[:, stretch] = 1.0
-        return inside * self._v, slope * self._v
+            _shape(kind, inside[:, stretch], slope[:, stretch])
+        inside *= self._v
+        slope *= self._v
+        return inside, slope
 
     def with_slopes(self, X: Array) -> tuple[Array, Slopes]:
         """The covariance, and its derivatives by the ordered coordinates of the queries."""

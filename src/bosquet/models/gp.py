@@ -27,7 +27,7 @@ from bosquet.models.fitting import maximise, with_prior
 Array = NDArray[np.float64]
 
 NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
-_ENTRIES = 4_000_000  # of cross-covariances that are held at once, by component
+_ENTRIES = 500_000  # of cross-covariances that are held at once, by component
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 

@@ -275,7 +275,8 @@ class Additive(GPStrategy):
 
     def _clique_search(self, task: Task, fitted: Fitted) -> CliqueSearch:
         additive = cast(SurrogatePosterior, fitted.posterior).additive
-        effort = Effort(refine=self.hierarchical)
+        # What is refined need not begin on a fine grid: it ends at the same maximum.
+        effort = Effort(evaluations=400) if self.hierarchical else Effort(refine=False)
         return CliqueSearch(task.space, additive, clique_components(additive.components), effort)
 
     def starts(
