@@ -151,23 +151,11 @@ class PriorBuilder:
             self._of_feature[feature] = self._theta(Prior(0.0, sd), name)
         return self._of_feature[feature]
 
-    def add(
-        self,
-        name: str,
-        node: int,
-        features: tuple[Feature, ...],
-        prior: Prior,
-        *,
-        share: float = 1.0,
-    ) -> None:
-        """A component on a node (or another group of rows).
-
-        ``prior`` is that of its kind, ``share`` the part of that variance that it starts out with.
-        """
+    def add(self, name: str, node: int, features: tuple[Feature, ...], prior: Prior) -> None:
+        """A component on a node (or another group of rows); ``prior`` is that of its kind."""
         own = Prior(0.0, VARIANCE_SD) if self._tied else prior
         deviation = self._theta(own, f"variance {name}")
-        thetas = [self._common[prior], deviation] if self._tied else [deviation]
-        variance = self._eta(thetas, float(np.log(share)))
+        variance = self._eta([self._common[prior], deviation] if self._tied else [deviation])
         own_deviation = -1
         if self._tied and features:
             own_deviation = self._theta(Prior(0.0, COMPONENT_LENGTH_SD), f"length {name}")

@@ -58,10 +58,10 @@ def scales(cliques: Sequence[Clique]) -> list[float]:
 class GraphSurrogate(Surrogate):
     """One component per clique with hierarchical priors.
 
-    Scales are free: those of section 5 times a common one, from which each may deviate. A variable
-    has one length-scale wherever it appears, times the root of the size of its clique. With
-    ``residual`` every node has also a component of all that is certainly there with it, shrunk away
-    unless the data need it: what no graph explains.
+    Scales are free: a common one, from which each may deviate. A variable has one length-scale
+    wherever it appears, times the root of the size of its clique. With ``residual`` every node has
+    also a component of all that is certainly there with it, shrunk away unless the data need it:
+    what no graph explains.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class GraphSurrogate(Surrogate):
         builder = PriorBuilder(kind, root_feature_sd=_FEATURE_LENGTH_SD)
         cliques = cliques_by_node(space, edges)
         for index, own in enumerate(cliques):
-            for clique, share in zip(own, scales(own), strict=True):
+            for clique in own:
                 features = tuple(f for v in clique for f in features_of(space.dimensions[v]))
-                builder.add(_name(clique), index, features, OWN, share=share)
+                builder.add(_name(clique), index, features, OWN)
         for node in space.nodes if residual else ():
             implied = chain_features(space, node)
             whole = {tuple(sorted({f.dimension for f in implied}))}
