@@ -14,9 +14,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import bosquet as bq
 from bosquet.benchmarks import Factory, summary
@@ -40,15 +37,7 @@ def ackley(seed: int) -> Problem:
 
 
 def rosenbrock(seed: int) -> Problem:
-    """Its valley shifted within the box; minimum 0."""
-    shift = np.random.default_rng([50, seed]).uniform(-1, 1, D)
-
-    def function(config: dict[str, Any]) -> float:
-        x = np.array([config[f"x{i + 1}"] for i in range(D)]) - shift
-        return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2))
-
-    space = bq.Space({f"x{i + 1}": bq.Float(-5, 10) for i in range(D)})
-    return Problem(f"rosenbrock-{D}", space, function, 0.0)
+    return bq.benchmarks.rosenbrock(D, shift=seed)
 
 
 PROBLEMS: dict[str, Factory] = {
@@ -61,7 +50,7 @@ STRATEGIES: dict[str, Strategy] = {
     GIVEN: Additive(groups=[(f"x{i + 1}", f"x{j + 1}") for i, j in PAIRS]),
     "additive, random trees": Additive(graph="random-tree"),
 }
-METHODS = (*STRATEGIES, "additive", "flat-gp", "turbo", "optuna-tpe", "random")
+METHODS = (*STRATEGIES, "additive", "auto", "flat-gp", "turbo", "optuna-tpe", "random")
 
 
 def main() -> None:

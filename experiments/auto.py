@@ -1,9 +1,10 @@
-"""The default strategy beside the two it chooses from, and Optuna's TPE on the real pipelines.
+"""The default strategy beside those it chooses from, and Optuna's TPE on the real pipelines.
 
 Runs are kept in results/auto.jsonl; --report makes none and writes what is there. Writes
 docs/auto.md.
 
-    python experiments/auto.py [--seeds 10] [--real-seeds 5] [--jobs 2] [--report]
+    python experiments/auto.py [--seeds 10] [--real-seeds 5] [--flat-seeds 10] [--jobs 2]
+        [--only trees,real,flat] [--report]
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ OUT = ROOT / "results" / "auto.jsonl"
 METHODS = ("auto", "add-tree", "arc")
 TREES = (*GROUPS["shifted"], *GROUPS["trees"])
 REAL = tuple(GROUPS["real"])
+FLAT_METHODS = ("auto", "add-tree", "additive")
+FLAT = (
+    "star-10",
+    "lattice-3",
+    "rosenbrock-10-shifted",
+    "ackley-10-shifted",
+    "levy-10-shifted",
+)
 
 HEAD = """\
 # The default, measured
@@ -32,11 +41,19 @@ evidence, on the same seeds. Trees: log10 distance to the minimum, median and wo
 
 """
 
+FLAT_HEAD = """\
+Nine or ten variables: `auto` beside `add-tree`, which is then one GP over all of them, and
+`additive`, which learns groups. The first three are sums of functions of two variables.
+
+"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--real-seeds", type=int, default=5)
+    parser.add_argument("--flat-seeds", type=int, default=10)
+    parser.add_argument("--only", default="trees,real,flat", help="which runs to make")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--report", action="store_true", help="make no runs, only write the page")
     options = parser.parse_args()
@@ -52,15 +69,25 @@ def main() -> None:
         for problem in REAL
         for method in (*METHODS, "optuna-tpe")
     ]
+    flat = [
+        Job(method, problem, seed, 60)
+        for seed in range(options.flat_seeds)
+        for problem in FLAT
+        for method in FLAT_METHODS
+    ]
+    parts = {"trees": trees, "real": real, "flat": flat}
     if not options.report:
-        make_runs(trees + real, OUT, options.jobs)
+        make_runs([job for p in options.only.split(",") for job in parts[p]], OUT, options.jobs)
     found = {run.job: run for run in read_runs(OUT)}
     on_trees = [found[job] for job in trees if job in found]
     on_real = [found[job] for job in real if job in found]
     text = HEAD + table(on_trees)
     if on_real:
         text += "\n## Real pipelines\n\n" + summary.markdown(on_real, (15, 30))
-    runs = on_trees + on_real
+    on_flat = [found[job] for job in flat if job in found]
+    if on_flat:
+        text += "\n## Without conditions\n\n" + FLAT_HEAD + summary.markdown(on_flat, (20, 40, 60))
+    runs = on_trees + on_real + on_flat
     text += f"\n{len(runs)} runs. Versions: {summary.versions_text(runs)}.\n"
     (ROOT / "docs" / "auto.md").write_text(text, encoding="utf-8")
 

@@ -50,11 +50,13 @@ def _polish(problem, config):
     return found.fun
 
 
-@pytest.mark.parametrize("make", [bq.benchmarks.ackley, bq.benchmarks.levy])
-@pytest.mark.parametrize("dimension", [1, 2, 10])
-def test_ackley_and_levy_are_zero_at_their_optimum(make, dimension):
+@pytest.mark.parametrize(
+    "make", [bq.benchmarks.ackley, bq.benchmarks.levy, bq.benchmarks.rosenbrock]
+)
+@pytest.mark.parametrize("dimension", [2, 10])
+def test_classics_are_zero_at_their_optimum(make, dimension):
     plain = make(dimension)
-    at = 1.0 if plain.name.startswith("levy") else 0.0
+    at = 0.0 if plain.name.startswith("ackley") else 1.0
     config = {f"x{i + 1}": at for i in range(dimension)}
     assert plain(config) == pytest.approx(0.0, abs=1e-12)
     shifted = make(dimension, shift=3)

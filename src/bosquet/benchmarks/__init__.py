@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bosquet.benchmarks.additive import additive_gp, lattice, star
-from bosquet.benchmarks.classic import ackley, branin, hartmann6, levy
+from bosquet.benchmarks.classic import ackley, branin, hartmann6, levy, rosenbrock
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.real import sklearn_pipeline
 from bosquet.benchmarks.trees import (
@@ -38,6 +38,7 @@ __all__ = [
     "levy",
     "mixed",
     "off_centre",
+    "rosenbrock",
     "shared_quadratic",
     "sklearn_pipeline",
     "small_balanced",
@@ -73,6 +74,7 @@ GROUPS: dict[str, dict[str, Factory]] = {
         "hartmann6": lambda _: hartmann6(),
         "ackley-10-shifted": lambda seed: ackley(10, shift=seed),
         "levy-10-shifted": lambda seed: levy(10, shift=seed),
+        "rosenbrock-10-shifted": lambda seed: rosenbrock(10, shift=seed),
     },
     "additive": {"star-10": star, "lattice-3": lattice},
     "real": {

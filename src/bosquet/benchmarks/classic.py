@@ -81,6 +81,17 @@ def levy(dimension: int = 10, *, shift: int | None = None) -> Problem:
     return Problem(_name("levy", dimension, shift), _box(dimension, -10, 10), function, 0)
 
 
+def rosenbrock(dimension: int = 10, *, shift: int | None = None) -> Problem:
+    """A curved valley, on [-5, 10]: neighbours interact, and values span six decades."""
+    valley = _optimum(dimension, 2.0, shift)
+
+    def function(config: Config) -> float:
+        x = _vector(config, dimension) - valley
+        return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2))
+
+    return Problem(_name("rosenbrock", dimension, shift), _box(dimension, -5, 10), function, 0)
+
+
 def _box(dimension: int, low: float, high: float) -> Space:
     if dimension < 1:
         raise ValueError(f"dimension={dimension!r} must be at least 1")

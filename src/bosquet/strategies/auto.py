@@ -17,13 +17,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bosquet.space import Space
 from bosquet.strategies.add_tree import AddTree
+from bosquet.strategies.additive import Additive
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.baselines import Arc
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
+_MANY = 8  # variables without conditions from which on groups of them are looked for
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
@@ -36,7 +39,7 @@ class Auto(Strategy):
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
             return [_by("design", proposal) for proposal in design(task, n, rng)]
-        rivals: list[GPStrategy] = [AddTree(), Arc()] if task.space.n_paths > 1 else [AddTree()]
+        rivals = rivals_on(task.space)
         evidence = {} if _compares(len(data.y)) else last_evidence(task, rivals)
         fitted = {}
         if not evidence:
@@ -49,6 +52,13 @@ class Auto(Strategy):
         fits = {name: fit.info["fits"][name] for name, fit in fitted.items()}
         proposals = chosen.propose_from(fitted[chosen.name], task, data, n, rng)
         return [_by(chosen.name, proposal, fits=fits) for proposal in proposals]
+
+
+def rivals_on(space: Space) -> list[GPStrategy]:
+    """The beliefs that may fit a space."""
+    if space.n_paths > 1:
+        return [AddTree(), Arc()]
+    return [AddTree(), Additive()] if len(space) >= _MANY else [AddTree()]
 
 
 def _compares(n: int) -> bool:
