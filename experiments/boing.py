@@ -3,10 +3,11 @@
 What the paper's supplement shows, on what is at hand: comparisons on Ackley and Levy in ten
 dimensions, Lunar Lander and the Adult data; a large conditional problem; the ablations D.1 to D.4;
 where incumbents come from and how subregions shrink (Figures 8 and 10); time and memory of one ask
-(Figure 9). Robot pushing is left out. Runs are kept in results/boing.jsonl. Writes docs/boing.md.
+(Figure 9). Robot pushing is left out. What has been run is kept in results/boing*.jsonl, so that a
+script that was stopped goes on; --report runs nothing and writes what is there to docs/boing.md.
 
     python experiments/boing.py --adult adult.npz [--parts compare,time] [--seeds 10]
-        [--slow-seeds 5] [--jobs 2] [--scale 1.0]
+        [--slow-seeds 5] [--jobs 1] [--scale 1.0] [--report]
 
 Lunar Lander needs gymnasium[box2d] and Adult its file; without them they are left out, and the
 page says so. ``--scale`` shortens every budget, to try the script.
@@ -15,14 +16,15 @@ page says so. ``--scale`` shortens every budget, to try the script.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +41,18 @@ from bosquet.strategies import BOinG, BOinGPlus, Strategy, Turbo
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 METHODS = ("boing", "boing+", "turbo", "flat-gp", "smac", "optuna-tpe", "random")
-CONDITIONAL_METHODS = ("boing", "smac", "optuna-tpe", "random")
+CONDITIONAL_METHODS = ("boing", "optuna-tpe", "random", "smac")
 SLOW = ("flat-gp", "smac")
 BUDGETS = {"ackley-10-shifted": 300, "levy-10-shifted": 300, "lunar": 300, "adult": 100}
 CONDITIONAL = 1000
 OBSERVATIONS = (200, 500, 1000, 2000, 5000)
 FULL_UP_TO = 1000  # observations at which the full GP is timed
 PARTS = ("compare", "conditional", "ablations", "one-run", "time")
-ABLATIONS: dict[str, tuple[str, int, dict[str, Callable[[], Strategy]]]] = {
+ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = {
     "D.1: the model inside": (
         "levy-10-shifted",
         150,
+        5,
         {
             "LGPGA": BOinG,
             "local GP": partial(BOinG, model="local"),
@@ -59,16 +62,19 @@ ABLATIONS: dict[str, tuple[str, int, dict[str, Callable[[], Strategy]]]] = {
     "D.2: points inside": (
         "levy-10-shifted",
         150,
+        5,
         {f"{k} d": partial(BOinG, points_per_dimension=k) for k in (3, 5, 7)},
     ),
     "D.3: costs the forest sees": (
         "ackley-10-shifted",
         150,
+        5,
         {"plain": BOinG, "logarithms": partial(BOinG, log_cost=True)},
     ),
     "D.4: BOinG+ against its parts": (
         "levy-10-shifted",
         1000,
+        3,
         {
             "BOinG+": BOinGPlus,
             "BOinG": BOinG,
@@ -79,6 +85,7 @@ ABLATIONS: dict[str, tuple[str, int, dict[str, Callable[[], Strategy]]]] = {
     "Targets (ours)": (
         "levy-10-shifted",
         150,
+        5,
         {"by the trials inside": BOinG, "by all trials": partial(BOinG, local_targets=False)},
     ),
 }
@@ -197,7 +204,7 @@ def compare(options: argparse.Namespace, budgets: Mapping[str, int], methods: Se
         if method not in SLOW or seed < options.slow_seeds
     ]
     out = ROOT / "results" / "boing.jsonl"
-    failures = make_runs(jobs, out, options.jobs, problems)
+    failures = [] if options.report else make_runs(jobs, out, options.jobs, problems)
     missing += [f"Failed: {job}: {error}." for job, error in failures]
     wanted = set(jobs)
     runs = [run for run in read_runs(out) if run.job in wanted]
@@ -219,25 +226,44 @@ def best_values(name: str, budget: int, make: Callable[[], Strategy], seed: int)
     )
     values = np.array([trial.value for trial in result.trials], dtype=float)
     best = np.minimum.accumulate(values) - (problem.minimum or 0.0)
-    return [float(value) for value in np.log10(np.maximum(best, summary.FLOOR))]
+    return [round(float(value), 4) for value in np.log10(np.maximum(best, summary.FLOOR))]
 
 
 def ablations(options: argparse.Namespace) -> str:
     parts = []
-    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        for title, (problem, full, variants) in ABLATIONS.items():
-            budget = scaled(full, options)
-            after = sorted({max(1, budget // 2), budget})
-            lines = ["| | " + " | ".join(f"after {b}" for b in after) + " |"]
-            lines.append("|---" * (len(after) + 1) + "|")
+    for title, (problem, full, seeds, variants) in ABLATIONS.items():
+        budget = scaled(full, options)
+        curves: dict[str, list[list[float]]] = {label: [] for label in variants}
+        for seed in range(min(seeds, options.slow_seeds)):
             for label, make in variants.items():
-                one = partial(best_values, problem, budget, make)
-                curves = np.array(list(pool.map(one, range(options.slow_seeds))))
-                cells = [quartiles(curves[:, b - 1]) for b in after]
-                lines.append(f"| {label} | {' | '.join(cells)} |")
-            parts.append(f"### {title} ({problem})\n\n" + "\n".join(lines))
-    head = f"log10 distance to the minimum, {options.slow_seeds} seeds: median (quartiles) worst."
+                key = {"ablation": title, "variant": label, "budget": budget, "seed": seed}
+                curve = kept(key, options, partial(best_values, problem, budget, make, seed))
+                curves[label] += [] if curve is None else [curve]
+        after = sorted({max(1, budget // 2), budget})
+        lines = ["| | seeds | " + " | ".join(f"after {b}" for b in after) + " |"]
+        lines.append("|---" * (len(after) + 2) + "|")
+        for label, same in curves.items():
+            cells = [quartiles(np.array(same)[:, b - 1]) for b in after] if same else [""]
+            lines.append(f"| {label} | {len(same)} | {' | '.join(cells)} |")
+        parts.append(f"### {title} ({problem})\n\n" + "\n".join(lines))
+    head = "log10 distance to the minimum: median (quartiles) worst."
     return head + "\n\n" + "\n\n".join(parts)
+
+
+def kept(key: dict[str, Any], options: argparse.Namespace, make: Callable[[], Any]) -> Any:
+    """What was made for a key before, else what is made now; None if nothing is to be run."""
+    file = ROOT / "results" / "boing-more.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    for known, value in map(json.loads, lines):
+        if known == key:
+            return value
+    if options.report:
+        return None
+    value = make()
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a", encoding="utf-8") as out:
+        out.write(json.dumps([key, value]) + "\n")
+    return value
 
 
 def quartiles(scores: Array) -> str:
@@ -245,30 +271,41 @@ def quartiles(scores: Array) -> str:
     return f"{middle:.2f} ({low:.2f}, {high:.2f}) {scores.max():.2f}"
 
 
-def one_run(options: argparse.Namespace) -> str:
-    """Figures 8 and 10 as one table: subregions, and who found the incumbents, of one run."""
+def run_once(n: int) -> list[list[Any]]:
+    """By trial of one run: engine, whether it was the best so far, volume and trials inside."""
     problem = PROBLEMS["levy-10-shifted"](0)
-    n = scaled(1000, options)
     result = bq.minimize(
         problem, problem.space, n_trials=n, strategy="boing+", seed=0, progress=False
     )
-    best, found = np.inf, []
+    best, told = np.inf, []
     for trial in result.trials:
         assert trial.value is not None
-        found.append(trial.info["engine"] if trial.value < best else None)
+        cut = trial.info.get("subregion", {})
+        better = trial.value < best
+        told.append([trial.info["engine"], better, cut.get("volume"), cut.get("inside")])
         best = min(best, trial.value)
+    return told
+
+
+def one_run(options: argparse.Namespace) -> str:
+    """Figures 8 and 10 as one table: subregions, and who found the incumbents, of one run."""
+    n = scaled(1000, options)
+    told = kept({"one run": n}, options, partial(run_once, n))
+    if told is None:
+        return "Not run."
     lines = ["| trials | subregion volume | trials inside | asked by | incumbents found by |"]
     lines.append("|---" * 5 + "|")
     edges = np.unique(np.linspace(0, n, min(10, n) + 1).astype(int))
     for low, high in pairwise(edges.tolist()):
-        trials = result.trials[low:high]
-        cut = [t.info["subregion"] for t in trials if "subregion" in t.info]
-        volume = f"{np.median([c['volume'] for c in cut]):.2g}" if cut else ""
-        inside = f"{np.median([c['inside'] for c in cut]):.0f}" if cut else ""
-        asked = counted([t.info["engine"] for t in trials])
-        origin = counted([one for one in found[low:high] if one])
+        trials = told[low:high]
+        volumes = [volume for _, _, volume, _ in trials if volume is not None]
+        volume = f"{np.median(volumes):.2g}" if volumes else ""
+        counts = [count for _, _, _, count in trials if count is not None]
+        inside = f"{np.median(counts):.0f}" if counts else ""
+        asked = counted([engine for engine, *_ in trials])
+        origin = counted([engine for engine, better, *_ in trials if better])
         lines.append(f"| {low} to {high - 1} | {volume} | {inside} | {asked} | {origin} |")
-    return f"`boing+` on {problem.name}, seed 0.\n\n" + "\n".join(lines)
+    return "`boing+` on levy-10-shifted, seed 0.\n\n" + "\n".join(lines)
 
 
 def counted(names: Sequence[str]) -> str:
@@ -280,12 +317,21 @@ def time_of_ask(n: int, model: str) -> tuple[float, float]:
     problem = bq.benchmarks.levy(14, shift=0)
     configs = problem.space.sample(0, n)
     trials = [Trial(i, c, "complete", problem(c)) for i, c in enumerate(configs)]
+    import sklearn.tree  # noqa: F401 - loading it is not part of an ask
+
     strategy = BOinG(model=model)  # type: ignore[arg-type]
     opt = bq.Optimizer(problem.space, strategy, seed=0, history=History(problem.space, trials))
     started = time.process_time()
     opt.ask()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return time.process_time() - started, peak
+
+
+def measured(n: int, model: str) -> list[float]:
+    """`time_of_ask` in a process of its own, so that the peak of memory is that of this ask."""
+    command = [sys.executable, __file__, "--row", str(n), model]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]
 
 
 def times(options: argparse.Namespace) -> str:
@@ -295,10 +341,8 @@ def times(options: argparse.Namespace) -> str:
         n = max(100, scaled(full, options))
         cells = []
         for model in ("lgpga", "full") if full <= FULL_UP_TO else ("lgpga",):
-            # A process of its own, so that its peak memory is that of this ask.
-            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                seconds, peak = pool.submit(time_of_ask, n, model).result()
-            cells += [f"{seconds:.2f} s", f"{peak:.0f} MB"]
+            found = kept({"ask": n, "model": model}, options, partial(measured, n, model))
+            cells += ["", ""] if found is None else [f"{found[0]:.2f} s", f"{found[1]:.0f} MB"]
         lines.append(f"| {n} | {' | '.join(cells + [''] * (4 - len(cells)))} |")
     head = "CPU time of one ask, cold (one start, 50 iterations), random points in 14 dimensions."
     return head + "\n\n" + "\n".join(lines)
@@ -314,10 +358,15 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--slow-seeds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--report", action="store_true", help="run nothing, write what is there")
+    parser.add_argument("--row", nargs=2, metavar=("N", "MODEL"), help="time one ask only")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "boing.md")
     options = parser.parse_args()
+    if options.row:
+        print(*time_of_ask(int(options.row[0]), options.row[1]))
+        return
     makers: dict[str, tuple[str, Callable[[], str]]] = {
         "compare": ("Comparison", lambda: compare(options, BUDGETS, METHODS)),
         "conditional": (

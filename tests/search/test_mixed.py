@@ -61,7 +61,7 @@ def test_local_search_crosses_branches():
         distance = np.abs(X[:, gamma] - 0.9)
         return active.sum(axis=1) + np.where(active[:, gamma], 3.0 - distance, 0.0)
 
-    effort = MixedEffort(random=0, steps=60)
+    effort = MixedEffort(random=0, moves=12, steps=60)
     X, values = maximise_mixed(space, score, start, rng(1), effort)
     config = space.from_unit(X[0])
     assert config["model"] == "svm"

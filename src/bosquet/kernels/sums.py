@@ -12,6 +12,7 @@ from itertools import accumulate, groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
@@ -128,6 +129,44 @@ class Gram:
         return gradient
 
 
+class _Term:
+    """One component in a `Cross`: the sum inside its shape, of queries with the rows it has."""
+
+    def __init__(self, component: Component, mine: slice, X: Array, weights: Array) -> None:
+        self.mine = mine
+        """Its entries among those of all components."""
+        self._linear = component.kind == "linear"
+        self._centre = 0.5 if self._linear else 0.0
+        pairs = list(zip(component.features, weights.tolist(), strict=True))
+        ordered = [(f.dimension, w) for f, w in pairs if f.kind == "difference"]
+        self._dimensions = [dimension for dimension, _ in ordered]
+        self._weights = np.array([w for _, w in ordered])
+        self._rows = X[:, self._dimensions] - self._centre
+        self._overlaps = [(f, w, X[:, f.dimension]) for f, w in pairs if f.kind == "overlap"]
+
+    def inside(self, X: Array) -> Array:
+        """(m, rows): products of a linear component, else squared distances."""
+        queries = X[:, self._dimensions] - self._centre
+        if self._linear:
+            return np.asarray((self._weights * queries) @ self._rows.T)
+        total = np.zeros((len(X), len(self._rows)))
+        if self._dimensions:
+            root = np.sqrt(self._weights)
+            total += cdist(root * queries, root * self._rows, "sqeuclidean")
+        for feature, weight, values in self._overlaps:
+            total += weight * feature.distance(X[:, feature.dimension][:, None], values)
+        return total
+
+    def add_slope(self, X: Array, weighted: Array, gradient: Array) -> None:
+        """Adds d/dx of sum_j weighted[., j] inside[., j], (m, d)."""
+        if not self._dimensions:
+            return
+        pull = weighted @ self._rows
+        if not self._linear:
+            pull = 2.0 * (X[:, self._dimensions] * weighted.sum(axis=1)[:, None] - pull)
+        gradient[:, self._dimensions] += self._weights * pull
+
+
 class Cross:
     """The covariance of queries with n rows, of a sum of components; and its slopes."""
 
@@ -140,11 +179,9 @@ class Cross:
         self._v = np.concatenate(
             [np.full(len(rows), np.exp(eta[c.variance])) for c, rows in self._members]
         )
-        # One entry per component and feature: its weight, and the rows' values of it.
-        self._features = [
-            (feature, weight, mine, X[rows, feature.dimension], component.kind == "linear")
+        self._terms = [
+            _Term(component, mine, X[rows], component.weights(eta))
             for (component, rows), mine in zip(self._members, self._slices, strict=True)
-            for feature, weight in zip(component.features, component.weights(eta), strict=True)
         ]
 
     @property
@@ -165,12 +202,8 @@ class Cross:
     def _entries(self, X: Array) -> tuple[Array, Array]:
         """By component and row, the covariance and its slope by the sum inside: (m, columns)."""
         inside = np.zeros((len(X), len(self._rows)))
-        for feature, weight, mine, values, linear in self._features:
-            column = X[:, feature.dimension][:, None]
-            if linear:
-                inside[:, mine] += (column - 0.5) * (weight * (values - 0.5))
-            else:
-                inside[:, mine] += weight * feature.distance(column, values)
+        for term in self._terms:
+            inside[:, term.mine] = term.inside(X)
         slope = np.zeros_like(inside)
         for kind, stretch in self._kinds:
             _shape(kind, inside[:, stretch], slope[:, stretch])
@@ -194,11 +227,6 @@ class Slopes:
         """d/dx of sum_j cross[., j] weights[., j]: (m, d); ``weights`` is (n,) or (m, n)."""
         gradient = np.zeros_like(self._X)
         weighted = self._slope * weights[..., self._cross._rows]
-        for feature, weight, mine, values, linear in self._cross._features:
-            d = feature.dimension
-            if linear:
-                gradient[:, d] += weighted[:, mine] @ (weight * (values - 0.5))
-            elif feature.kind == "difference":
-                gap = self._X[:, d][:, None] - values
-                gradient[:, d] += 2.0 * weight * np.einsum("ij,ij->i", gap, weighted[:, mine])
+        for term in self._cross._terms:
+            term.add_slope(self._X, weighted[:, term.mine], gradient)
         return gradient

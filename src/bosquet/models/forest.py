@@ -78,14 +78,19 @@ class Forest:
         n_trees: int = _TREES,
     ) -> None:
         self.encode = Encoding(space)
-        forest = _regressor()(
-            n_estimators=n_trees,
-            min_samples_leaf=_LEAST_IN_LEAF,
-            max_features=_COLUMNS_PER_SPLIT,
-            random_state=int(rng.integers(2**31)),
-        )
-        forest.fit(self.encode(X), z)
-        self.trees: list[Any] = [tree.tree_ for tree in forest.estimators_]
+        E = self.encode(X)
+        tree = _tree_class()
+        # As RandomForestRegressor does, without its overhead, which for one ask is most of a fit.
+        self.trees: list[Any] = []
+        for _ in range(n_trees):
+            grown = tree(
+                min_samples_leaf=_LEAST_IN_LEAF,
+                max_features=_COLUMNS_PER_SPLIT,
+                random_state=int(rng.integers(2**31)),
+            )
+            drawn = np.bincount(rng.integers(len(z), size=len(z)), minlength=len(z))
+            grown.fit(E, z, sample_weight=drawn.astype(float), check_input=False)
+            self.trees.append(grown.tree_)
         """scikit-learn's arrays: children_left, children_right, feature (a column), threshold."""
 
     def moments(self, X: Array) -> tuple[Array, Array]:
@@ -99,12 +104,12 @@ class Forest:
         return means.mean(axis=0), np.maximum(variance, _LEAST_VARIANCE)
 
 
-def _regressor() -> Any:
+def _tree_class() -> Any:
     try:
-        from sklearn.ensemble import RandomForestRegressor
+        from sklearn.tree import DecisionTreeRegressor
     except ImportError as error:
         raise ImportError("forests need scikit-learn: pip install 'bosquet[forest]'") from error
-    return RandomForestRegressor
+    return DecisionTreeRegressor
 
 
 def log_costs(y: Array) -> Array:

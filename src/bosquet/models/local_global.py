@@ -38,6 +38,7 @@ from bosquet.space import Space
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Path = tuple[int, ...]
 
 _MOST = 50
 _ROWS_PER_INDUCING = 20
@@ -137,11 +138,6 @@ class Kernel:
         nodes = set(path)
         return [component for component in self._components if component.node in nodes]
 
-    def cross_on(self, components: Sequence[Component], X: Array) -> Cross:
-        """The covariance of queries, where these components are active, with any rows."""
-        Z = self._groups(X)
-        return Cross([(c, np.flatnonzero(Z[:, c.node])) for c in components], X, self.eta)
-
     def prior_variance(self, components: Sequence[Component], X: Array) -> Array:
         return np.asarray(sum((c.diagonal(X, self.eta) for c in components), np.zeros(len(X))))
 
@@ -151,27 +147,48 @@ class Kernel:
             variance[rows] = self.prior_variance(self.on(path), X[rows])
         return variance
 
+    def against(self, X: Array) -> Against:
+        return Against(self, X, self._groups(X))
+
     def cross(self, A: Array, B: Array) -> Array:
         """(len(A), len(B)), rows of any paths."""
-        K = np.empty((len(A), len(B)))
-        for path, rows in self.space.tree.rows_by_path(A).items():
-            K[rows] = self.cross_on(self.on(path), B)(A[rows])
-        return K
-
-    def with_slopes(
-        self, A: Array, B: Array
-    ) -> tuple[Array, list[tuple[NDArray[np.int64], Slopes]]]:
-        """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
-        K, slopes = np.empty((len(A), len(B))), []
-        for path, rows in self.space.tree.rows_by_path(A).items():
-            K[rows], mine = self.cross_on(self.on(path), B).with_slopes(A[rows])
-            slopes.append((rows, mine))
-        return K, slopes
+        return self.against(B).cross(A)
 
     def condition(self, seen: _Seen) -> _Factor:
         RK = seen.R @ self.cross(seen.X, seen.X)
         L, _ = cholesky(np.eye(len(RK)) + RK @ seen.R.T)
         return _Factor(L, seen.R, seen.R.T @ solve(L, seen.eta))
+
+
+class Against:
+    """The covariance of queries with rows that stay: what does not depend on queries is kept."""
+
+    def __init__(self, kernel: Kernel, X: Array, groups: Bools) -> None:
+        self._kernel, self._X = kernel, X
+        self._rows_of = [np.flatnonzero(column) for column in groups.T]
+        self._crosses: dict[Path, Cross] = {}
+
+    def on(self, path: Path) -> Cross:
+        """Of queries on one path."""
+        if path not in self._crosses:
+            members = [(c, self._rows_of[c.node]) for c in self._kernel.on(path)]
+            self._crosses[path] = Cross(members, self._X, self._kernel.eta)
+        return self._crosses[path]
+
+    def cross(self, A: Array) -> Array:
+        """(len(A), rows), queries of any paths."""
+        K = np.empty((len(A), len(self._X)))
+        for path, rows in self._kernel.space.tree.rows_by_path(A).items():
+            K[rows] = self.on(path)(A[rows])
+        return K
+
+    def with_slopes(self, A: Array) -> tuple[Array, list[tuple[NDArray[np.int64], Slopes]]]:
+        """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
+        K, slopes = np.empty((len(A), len(self._X))), []
+        for path, rows in self._kernel.space.tree.rows_by_path(A).items():
+            K[rows], mine = self.on(path).with_slopes(A[rows])
+            slopes.append((rows, mine))
+        return K, slopes
 
 
 class Outside:
@@ -181,6 +198,7 @@ class Outside:
         self._kernel, self._X, self._z = kernel, X, z
         self._noise = kernel.noise(noise)
         self._diagonal = kernel.diagonal(X)
+        self._against = kernel.against(X)
 
     def choose(self, m: int) -> Array:
         """Rows to start from: each the one that those before it explain least (greedy)."""
@@ -188,12 +206,13 @@ class Outside:
         explained = np.zeros((m, len(left)))
         chosen: list[int] = []
         for k in range(m):
-            i = int(np.argmax(np.where(np.isin(np.arange(len(left)), chosen), -np.inf, left)))
+            i = int(np.argmax(left))
             chosen.append(i)
-            column = self._kernel.cross(self._X[[i]], self._X)[0]
+            column = self._against.cross(self._X[[i]])[0]
             rest = column - explained[:k, i] @ explained[:k]
             explained[k] = rest / np.sqrt(max(left[i], NOISE_FLOOR))
             left = np.maximum(left - explained[k] ** 2, 0.0)
+            left[chosen] = -np.inf  # once only
         return self._X[chosen]
 
     def optimise(self, U: Array) -> Array:
@@ -228,8 +247,8 @@ class Outside:
         With C = Q_oo + Lambda, b = C^-1 z and G = d/dC = (b b' - C^-1) / 2, whose diagonal does
         not count as C has a fixed one: d/dK_uo = 2 A G and d/dK_uu = -A G A'.
         """
-        K_uu, among = self._kernel.with_slopes(U, U)
-        K_uo, towards = self._kernel.with_slopes(U, self._X)
+        K_uu, among = self._kernel.against(U).with_slopes(U)
+        K_uo, towards = self._against.with_slopes(U)
         L, V, residual = self._explained(K_uu, K_uo)
         noise = self._noise + residual
         W = V / noise
@@ -240,10 +259,12 @@ class Outside:
             + 2.0 * float(np.log(np.diag(LB)).sum())
             + float(np.log(2.0 * np.pi * noise).sum())
         )
-        A = solve_lower(L, V, transposed=True)
-        H = solve_lower(LB, W)
+        # The factors are small and V wide: products with inverses are faster than solving.
+        root, root_B = (solve_lower(factor, np.eye(len(U))) for factor in (L, LB))
+        A = root.T @ V
+        H = root_B @ W
         inverse_diagonal = 1.0 / noise - np.einsum("ij,ij->j", H, H)  # of C^-1
-        AC = solve_lower(L, solve_lower(LB, H, transposed=True), transposed=True)  # A C^-1
+        AC = (root_B @ root).T @ H  # A C^-1
         AG = 0.5 * (np.outer(A @ b, b) - AC - A * (b**2 - inverse_diagonal))
         by_uu = -AG @ A.T
         gradient = np.zeros_like(U)
@@ -255,8 +276,7 @@ class Outside:
 
     def summarise(self, U: Array) -> _Seen:
         """q(u) / p(u) as m observations of u."""
-        cross = self._kernel.cross
-        L, V, residual = self._explained(cross(U, U), cross(U, self._X))
+        L, V, residual = self._explained(self._kernel.cross(U, U), self._against.cross(U))
         scale = 1.0 / np.sqrt(self._noise + residual)
         # Lambda^-1/2 A' = Q T L^-1, so that the precision A Lambda^-1 A' has the root T L^-1.
         Q, T = qr((V * scale).T, mode="economic")
@@ -283,9 +303,8 @@ class LocalGlobalPosterior:
         return self.kernel.eta
 
     def on_path(self, path: Sequence[int]) -> LocalGlobalBelief:
-        components = self.kernel.on(path)
-        cross = self.kernel.cross_on(components, self.seen.X)
-        return LocalGlobalBelief(self.kernel, components, cross, self.factor)
+        cross = self.kernel.against(self.seen.X).on(tuple(path))
+        return LocalGlobalBelief(self.kernel, self.kernel.on(path), cross, self.factor)
 
     def with_pending(self, X: Array) -> LocalGlobalPosterior:
         """The same mean with less variance: the mean is believed at new rows."""

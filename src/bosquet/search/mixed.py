@@ -107,20 +107,19 @@ def neighbours(
     A changed branching choice also draws the coordinates that come to life with it.
     """
     active = space.activity(X)
-    rows, of = [], []
+    rows, of = [X[:0]], [np.zeros(0, np.int64)]
     for d in space.dimensions:
-        here = np.flatnonzero(active[:, d.index])
-        for _ in range(moves if len(here) else 0):
-            moved = X[here].copy()
-            moved[:, d.index] = _move(d, moved[:, d.index], rng)
-            if d.index in space.tree.children:
-                born = space.activity(moved) & ~active[here]
-                moved = np.where(born, rng.random(moved.shape), moved)
-            moved = space.snap(moved)
-            changed = (moved != X[here]).any(axis=1)
-            rows.append(moved[changed])
-            of.append(here[changed])
-    found, owner = np.vstack([X[:0], *rows]), np.concatenate([np.zeros(0, np.int64), *of])
+        here = np.repeat(np.flatnonzero(active[:, d.index]), moves)
+        moved = X[here]
+        moved[:, d.index] = _move(d, moved[:, d.index], rng)
+        if d.index in space.tree.children:
+            born = space.activity(moved) & ~active[here]
+            moved = np.where(born, rng.random(moved.shape), moved)
+        rows.append(moved)
+        of.append(here)
+    found, owner = space.snap(np.vstack(rows)), np.concatenate(of)  # one snap for all: it is slow
+    changed = (found != X[owner]).any(axis=1)
+    found, owner = found[changed], owner[changed]
     kept = feasible(space, found)
     return found[kept], owner[kept]
 
