@@ -50,7 +50,7 @@ STRATEGIES: dict[str, Strategy] = {
     GIVEN: Additive(groups=[(f"x{i + 1}", f"x{j + 1}") for i, j in PAIRS]),
     "additive, random trees": Additive(graph="random-tree"),
 }
-METHODS = (*STRATEGIES, "additive", "auto", "flat-gp", "turbo", "optuna-tpe", "random")
+METHODS = (*STRATEGIES, "additive", "flat-gp", "turbo", "optuna-tpe", "random")
 
 
 def main() -> None:
