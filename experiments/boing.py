@@ -36,18 +36,21 @@ from bosquet.benchmarks import PROBLEMS, Factory, Problem, summary
 from bosquet.benchmarks.bench import make_runs
 from bosquet.benchmarks.harness import Job, read_runs
 from bosquet.data import History, Trial
-from bosquet.strategies import BOinG, BOinGPlus, Strategy, Turbo
+from bosquet.strategies import Auto, BOinG, BOinGPlus, Strategy, Turbo
 
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 METHODS = ("boing", "boing+", "turbo", "flat-gp", "smac", "optuna-tpe", "random")
 CONDITIONAL_METHODS = ("boing", "optuna-tpe", "random", "smac")
-SLOW = ("flat-gp", "smac")
+SLOW = ("flat-gp", "smac", "auto")
 BUDGETS = {"ackley-10-shifted": 300, "levy-10-shifted": 300, "lunar": 300, "adult": 100}
 CONDITIONAL = 1000
 OBSERVATIONS = (200, 500, 1000, 2000, 5000)
 FULL_UP_TO = 1000  # observations at which the full GP is timed
-PARTS = ("compare", "conditional", "ablations", "one-run", "time")
+AUTO = {"branches": 300, "levy-10-shifted": 300, "ackley-10-shifted": 300}
+AUTO_OBSERVATIONS = (200, 300, 500, 1000)
+ASKS = 5  # over which the time of one is averaged
+PARTS = ("compare", "conditional", "ablations", "one-run", "time", "auto")
 ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = {
     "D.1: the model inside": (
         "levy-10-shifted",
@@ -364,6 +367,39 @@ def times(options: argparse.Namespace) -> str:
     return head + "\n\n" + "\n".join(lines)
 
 
+def time_of_asks(n: int, strategy: Strategy) -> float:
+    """Mean CPU seconds of an ask on the conditional problem, after n observations and a first."""
+    problem = branches(0)
+    configs = problem.space.sample(0, n)
+    trials = [Trial(i, c, "complete", problem(c)) for i, c in enumerate(configs)]
+    opt = bq.Optimizer(problem.space, strategy, seed=0, history=History(problem.space, trials))
+
+    def step() -> None:
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+
+    step()
+    started = time.process_time()
+    for _ in range(ASKS):
+        step()
+    return (time.process_time() - started) / ASKS
+
+
+def against_auto(options: argparse.Namespace) -> str:
+    """What `auto` would gain or lose by handing over to `boing`."""
+    lines = ["| observations | auto without boing | boing |", "|---|---|---|"]
+    for full in AUTO_OBSERVATIONS:
+        n = max(100, scaled(full, options))
+        cells = []
+        for strategy in (Auto(boing_from=None), BOinG()):
+            key = {"asks": n, "strategy": strategy.name}
+            found = kept(key, options, partial(time_of_asks, n, strategy))
+            cells.append("" if found is None else f"{found:.2f} s")
+        lines.append(f"| {n} | {' | '.join(cells)} |")
+    head = f"CPU time of an ask on branches, mean of {ASKS} after a first one."
+    return compare(options, AUTO, ("auto", "boing")) + "\n\n" + head + "\n\n" + "\n".join(lines)
+
+
 def scaled(budget: int, options: argparse.Namespace) -> int:
     return max(3, int(budget * float(options.scale)))
 
@@ -392,6 +428,7 @@ def main() -> None:
         "ablations": ("Ablations", lambda: ablations(options)),
         "one-run": ("One run (Figures 8 and 10)", lambda: one_run(options)),
         "time": ("Time and memory (Figure 9)", lambda: times(options)),
+        "auto": ("Against the default's Gaussian processes", lambda: against_auto(options)),
     }
     chosen = options.parts.split(",")
     for part in chosen:
