@@ -26,7 +26,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +36,21 @@ from bosquet.benchmarks import PROBLEMS, Factory, Problem, summary
 from bosquet.benchmarks.bench import make_runs
 from bosquet.benchmarks.harness import Job, read_runs
 from bosquet.data import History, Trial
-from bosquet.strategies import BOinG, BOinGPlus, Strategy, Turbo
+from bosquet.strategies import Auto, BOinG, BOinGPlus, Strategy, Turbo
 
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 METHODS = ("boing", "boing+", "turbo", "flat-gp", "smac", "optuna-tpe", "random")
 CONDITIONAL_METHODS = ("boing", "optuna-tpe", "random", "smac")
-SLOW = ("flat-gp", "smac")
+SLOW = ("flat-gp", "smac", "auto")
 BUDGETS = {"ackley-10-shifted": 300, "levy-10-shifted": 300, "lunar": 300, "adult": 100}
 CONDITIONAL = 1000
 OBSERVATIONS = (200, 500, 1000, 2000, 5000)
 FULL_UP_TO = 1000  # observations at which the full GP is timed
-PARTS = ("compare", "conditional", "ablations", "one-run", "time")
+AUTO = {"branches": 300, "levy-10-shifted": 300, "ackley-10-shifted": 300}
+AUTO_OBSERVATIONS = (200, 300, 500, 1000)
+ASKS = 5  # over which the time of one is averaged
+PARTS = ("compare", "conditional", "ablations", "one-run", "time", "auto")
 ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = {
     "D.1: the model inside": (
         "levy-10-shifted",
@@ -71,6 +74,12 @@ ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = 
         5,
         {"plain": BOinG, "logarithms": partial(BOinG, log_cost=True)},
     ),
+    "Targets (ours)": (
+        "levy-10-shifted",
+        150,
+        5,
+        {"by the trials inside": BOinG, "by all trials": partial(BOinG, local_targets=False)},
+    ),
     "D.4: BOinG+ against its parts": (
         "levy-10-shifted",
         1000,
@@ -81,12 +90,6 @@ ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = 
             "TuRBO": Turbo,
             "TuRBO, restart at 2^-4": partial(Turbo, least_length=2.0**-4),
         },
-    ),
-    "Targets (ours)": (
-        "levy-10-shifted",
-        150,
-        5,
-        {"by the trials inside": BOinG, "by all trials": partial(BOinG, local_targets=False)},
     ),
 }
 
@@ -219,31 +222,55 @@ def compare(options: argparse.Namespace, budgets: Mapping[str, int], methods: Se
     return "\n\n".join([summary.markdown(runs, after), spent, *missing])
 
 
-def best_values(name: str, budget: int, make: Callable[[], Strategy], seed: int) -> list[float]:
-    problem = PROBLEMS[name](seed)
-    result = bq.minimize(
-        problem, problem.space, n_trials=budget, strategy=make(), seed=seed, progress=False
-    )
-    values = np.array([trial.value for trial in result.trials], dtype=float)
-    best = np.minimum.accumulate(values) - (problem.minimum or 0.0)
-    return [round(float(value), 4) for value in np.log10(np.maximum(best, summary.FLOOR))]
+def described(make: Callable[[], Strategy]) -> str:
+    """A strategy as its class and what differs from the defaults."""
+    if not isinstance(make, partial):
+        return str(getattr(make, "__name__", make))
+    changed = ", ".join(f"{name}={value!r}" for name, value in make.keywords.items())
+    return f"{make.func.__name__}({changed})"
+
+
+def watched(
+    name: str, budget: int, make: Callable[[], Strategy], seed: int, options: argparse.Namespace
+) -> list[list[Any]] | None:
+    """By trial of a run: value above the minimum, engine, subregion's volume and trials inside."""
+
+    def run() -> list[list[Any]]:
+        problem = PROBLEMS[name](seed)
+        result = bq.minimize(
+            problem, problem.space, n_trials=budget, strategy=make(), seed=seed, progress=False
+        )
+        told = []
+        for trial in result.trials:
+            assert trial.value is not None
+            cut = trial.info.get("subregion", {})
+            above = trial.value - (problem.minimum or 0.0)
+            told.append([above, trial.info.get("engine"), cut.get("volume"), cut.get("inside")])
+        return told
+
+    key = {"problem": name, "strategy": described(make), "budget": budget, "seed": seed}
+    return cast("list[list[Any]] | None", kept(key, options, run))
 
 
 def ablations(options: argparse.Namespace) -> str:
+    found: dict[tuple[str, str], list[Array]] = {}
+    for seed in range(options.slow_seeds):
+        for title, (problem, full, seeds, variants) in ABLATIONS.items():
+            for label, make in variants.items() if seed < seeds else ():
+                told = watched(problem, scaled(full, options), make, seed, options)
+                if told is not None:
+                    best = np.minimum.accumulate([above for above, *_ in told])
+                    curve = np.log10(np.maximum(best, summary.FLOOR))
+                    found.setdefault((title, label), []).append(curve)
     parts = []
-    for title, (problem, full, seeds, variants) in ABLATIONS.items():
+    for title, (problem, full, _, variants) in ABLATIONS.items():
         budget = scaled(full, options)
-        curves: dict[str, list[list[float]]] = {label: [] for label in variants}
-        for seed in range(min(seeds, options.slow_seeds)):
-            for label, make in variants.items():
-                key = {"ablation": title, "variant": label, "budget": budget, "seed": seed}
-                curve = kept(key, options, partial(best_values, problem, budget, make, seed))
-                curves[label] += [] if curve is None else [curve]
         after = sorted({max(1, budget // 2), budget})
         lines = ["| | seeds | " + " | ".join(f"after {b}" for b in after) + " |"]
         lines.append("|---" * (len(after) + 2) + "|")
-        for label, same in curves.items():
-            cells = [quartiles(np.array(same)[:, b - 1]) for b in after] if same else [""]
+        for label in variants:
+            same = np.array(found.get((title, label), np.zeros((0, budget))))
+            cells = [quartiles(same[:, b - 1]) if len(same) else "" for b in after]
             lines.append(f"| {label} | {len(same)} | {' | '.join(cells)} |")
         parts.append(f"### {title} ({problem})\n\n" + "\n".join(lines))
     head = "log10 distance to the minimum: median (quartiles) worst."
@@ -271,28 +298,13 @@ def quartiles(scores: Array) -> str:
     return f"{middle:.2f} ({low:.2f}, {high:.2f}) {scores.max():.2f}"
 
 
-def run_once(n: int) -> list[list[Any]]:
-    """By trial of one run: engine, whether it was the best so far, volume and trials inside."""
-    problem = PROBLEMS["levy-10-shifted"](0)
-    result = bq.minimize(
-        problem, problem.space, n_trials=n, strategy="boing+", seed=0, progress=False
-    )
-    best, told = np.inf, []
-    for trial in result.trials:
-        assert trial.value is not None
-        cut = trial.info.get("subregion", {})
-        better = trial.value < best
-        told.append([trial.info["engine"], better, cut.get("volume"), cut.get("inside")])
-        best = min(best, trial.value)
-    return told
-
-
 def one_run(options: argparse.Namespace) -> str:
     """Figures 8 and 10 as one table: subregions, and who found the incumbents, of one run."""
     n = scaled(1000, options)
-    told = kept({"one run": n}, options, partial(run_once, n))
+    told = watched("levy-10-shifted", n, BOinGPlus, 0, options)
     if told is None:
         return "Not run."
+    lowest = np.minimum.accumulate([np.inf, *(above for above, *_ in told)])
     lines = ["| trials | subregion volume | trials inside | asked by | incumbents found by |"]
     lines.append("|---" * 5 + "|")
     edges = np.unique(np.linspace(0, n, min(10, n) + 1).astype(int))
@@ -300,10 +312,17 @@ def one_run(options: argparse.Namespace) -> str:
         trials = told[low:high]
         volumes = [volume for _, _, volume, _ in trials if volume is not None]
         volume = f"{np.median(volumes):.2g}" if volumes else ""
-        counts = [count for _, _, _, count in trials if count is not None]
+        counts = [count for *_, count in trials if count is not None]
         inside = f"{np.median(counts):.0f}" if counts else ""
-        asked = counted([engine for engine, *_ in trials])
-        origin = counted([engine for engine, better, *_ in trials if better])
+        asked = counted([engine for _, engine, *_ in trials])
+        before = lowest[low:high]
+        origin = counted(
+            [
+                engine
+                for (above, engine, *_), best in zip(trials, before, strict=True)
+                if above < best
+            ]
+        )
         lines.append(f"| {low} to {high - 1} | {volume} | {inside} | {asked} | {origin} |")
     return "`boing+` on levy-10-shifted, seed 0.\n\n" + "\n".join(lines)
 
@@ -348,6 +367,39 @@ def times(options: argparse.Namespace) -> str:
     return head + "\n\n" + "\n".join(lines)
 
 
+def time_of_asks(n: int, strategy: Strategy) -> float:
+    """Mean CPU seconds of an ask on the conditional problem, after n observations and a first."""
+    problem = branches(0)
+    configs = problem.space.sample(0, n)
+    trials = [Trial(i, c, "complete", problem(c)) for i, c in enumerate(configs)]
+    opt = bq.Optimizer(problem.space, strategy, seed=0, history=History(problem.space, trials))
+
+    def step() -> None:
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+
+    step()
+    started = time.process_time()
+    for _ in range(ASKS):
+        step()
+    return (time.process_time() - started) / ASKS
+
+
+def against_auto(options: argparse.Namespace) -> str:
+    """What `auto` would gain or lose by handing over to `boing`."""
+    lines = ["| observations | auto without boing | boing |", "|---|---|---|"]
+    for full in AUTO_OBSERVATIONS:
+        n = max(100, scaled(full, options))
+        cells = []
+        for strategy in (Auto(boing_from=None), BOinG()):
+            key = {"asks": n, "strategy": strategy.name}
+            found = kept(key, options, partial(time_of_asks, n, strategy))
+            cells.append("" if found is None else f"{found:.2f} s")
+        lines.append(f"| {n} | {' | '.join(cells)} |")
+    head = f"CPU time of an ask on branches, mean of {ASKS} after a first one."
+    return compare(options, AUTO, ("auto", "boing")) + "\n\n" + head + "\n\n" + "\n".join(lines)
+
+
 def scaled(budget: int, options: argparse.Namespace) -> int:
     return max(3, int(budget * float(options.scale)))
 
@@ -376,6 +428,7 @@ def main() -> None:
         "ablations": ("Ablations", lambda: ablations(options)),
         "one-run": ("One run (Figures 8 and 10)", lambda: one_run(options)),
         "time": ("Time and memory (Figure 9)", lambda: times(options)),
+        "auto": ("Against the default's Gaussian processes", lambda: against_auto(options)),
     }
     chosen = options.parts.split(",")
     for part in chosen:

@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import bosquet as bq
+from bosquet.models import feasibility
 from bosquet.models.feasibility import Feasibility
 
 SPACE = bq.Space(
@@ -76,6 +77,49 @@ def test_the_reach_of_a_vote_is_learned():
     model = Feasibility(space, space.to_unit(configs), half)
     queries = space.to_unit([{"x": x, "y": 0.5} for x in (0.1, 0.9)])
     low, high = np.exp(model.log_probability(queries, (0,)))
+    assert low < 0.05
+    assert high > 0.95
+
+
+def test_votes_against_a_loop_over_trials_and_parameters():
+    space = bq.Space(
+        {
+            "s": bq.Float(0, 1),
+            "k": bq.Int(0, 9),
+            "c": bq.Choice(["u", "v", "w"]),
+            "m": bq.Choice({"a": {"x": bq.Float(0, 1), "d": bq.Choice([1, 2])}, "b": {}}),
+        }
+    )
+    configs = space.sample(3, 15)
+    failed = np.arange(15) % 4 == 0
+    model = Feasibility(space, space.to_unit(configs), failed)
+
+    def unit(config, name):
+        dimension = space.tree.by_name[name][0].index
+        return space.to_unit(config)[dimension]
+
+    for query in space.sample(4, 6):
+        odds = 2.0
+        for config, fails in zip(configs, failed, strict=True):
+            both = query.keys() & config.keys()
+            gap = sum((unit(query, n) - unit(config, n)) ** 2 for n in both & {"s", "k", "x"})
+            gap /= len(query) - 1  # all variables, the branching choice aside
+            other = sum(query[n] != config[n] for n in both & {"c", "d"})
+            other += 2 * (query["m"] != config["m"])  # a node of its own on either side
+            weight = np.exp(-0.5 * (gap / model._length**2 + 2.0 * other))
+            odds += (-6.0 if fails else 6.0) * weight
+        expected = -np.log1p(np.exp(-odds))
+        row = space.to_unit(query)[None]
+        assert model.log_probability(row, space.path(query))[0] == pytest.approx(expected)
+
+
+def test_of_very_many_trials_some_choose_the_reach(monkeypatch):
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    X = np.random.default_rng(0).random((1500, 2))
+    model = Feasibility(space, X, X[:, 0] < 0.4)
+    monkeypatch.setattr(feasibility, "_LOOKED_AT", 10_000)
+    assert model._length == Feasibility(space, X, X[:, 0] < 0.4)._length
+    low, high = np.exp(model.log_probability(np.array([[0.2, 0.5], [0.7, 0.5]]), (0,)))
     assert low < 0.05
     assert high > 0.95
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.strategies import Auto, BOinG, auto
 
 
 def run(problem, n, strategy="auto"):
@@ -83,3 +84,44 @@ def test_beyond_a_hundred_trials_nothing_is_compared():
     first, second = (trial.info for trial in opt.history.trials[-2:])
     assert len(first["fits"]) == 2
     assert len(second["fits"]) == 1
+
+
+def test_with_very_many_trials_boing_proposes():
+    problem = bq.benchmarks.small_balanced(shared=True)
+    n = BOinG().least(problem.space)
+    info = told(problem, n, Auto(boing_from=n + 1)).ask().info
+    assert info["strategy"] in ("add-tree", "arc")
+    trial = told(problem, n, Auto(boing_from=n)).ask()
+    assert trial.info["strategy"] == "boing"
+    assert trial.info["engine"] == "boing"
+    assert trial.config == told(problem, n, "boing").ask().config
+
+
+def test_boing_waits_until_its_forest_has_enough_trials():
+    problem = bq.benchmarks.small_balanced(shared=True)
+    n = BOinG().least(problem.space) - 1
+    assert told(problem, n, Auto(boing_from=1)).ask().info["strategy"] in ("add-tree", "arc")
+
+
+def test_a_run_that_has_passed_to_boing_is_resumed_as_it_went_on():
+    problem = bq.benchmarks.branin()
+    opt = bq.Optimizer(problem.space, Auto(boing_from=11), seed=0)
+    for _ in range(14):
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+    by = [trial.info["strategy"] for trial in opt.history.trials]
+    assert by[10:] == ["add-tree", "boing", "boing", "boing"]
+    again = bq.Optimizer(problem.space, Auto(boing_from=11), seed=0, history=opt.history)
+    assert again.ask().config == opt.ask().config
+
+
+def test_without_scikit_learn_the_gaussian_processes_go_on(monkeypatch):
+    monkeypatch.setattr(auto, "find_spec", lambda _: None)
+    info = told(bq.benchmarks.branin(), 12, Auto(boing_from=10)).ask().info
+    assert info["strategy"] == "add-tree"
+
+
+@pytest.mark.parametrize("bad", [0, -3, 1.5, True])
+def test_a_bad_number_of_trials_is_named(bad):
+    with pytest.raises(ValueError, match=f"boing_from={bad}"):
+        Auto(boing_from=bad)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from scipy.special import expit, log_expit
 
 from bosquet.kernels.features import features_of
@@ -23,6 +24,7 @@ Array = NDArray[np.float64]
 _PRIOR = 2.0  # log-odds of success where nothing is known: 88 %
 _VOTE = 6.0  # log-odds of one trial at the very place
 _LENGTHS = (0.15, 0.3, 0.6, 1.2)  # unit coordinates, times the root of the number of variables
+_LOOKED_AT = 128  # successes, and as many failures, by which the reach of a vote is chosen
 _MISMATCH = 2.0  # squared distance of a category, or of a node that only one of both has
 
 
@@ -32,69 +34,82 @@ class Feasibility:
     def __init__(self, space: Space, X: Array, failed: NDArray[np.bool_]) -> None:
         self._X = X
         self._nodes = space.tree.node_activity(X)
-        self._active = space.activity(X)
-        self._features = {
-            d.index: features_of(d)[0]
-            for d in space.dimensions
-            if d.index not in space.tree.children
-        }
+        variables = [d for d in space.dimensions if d.index not in space.tree.children]
+        kinds = {d.index: features_of(d)[0].kind for d in variables}
+        self._counts = np.zeros(len(space.nodes), dtype=np.int64)
+        """Variables of each node."""
+        self._ordered: list[tuple[int, list[int]]] = []
+        """Nodes and their variables with an order."""
+        self._categories = [(d.node, d.index) for d in variables if kinds[d.index] == "overlap"]
+        for node in space.nodes:
+            mine = [i for i in node.dimensions if i in kinds]
+            self._counts[node.index] = len(mine)
+            self._ordered.append((node.index, [i for i in mine if kinds[i] == "difference"]))
         self._votes = np.where(failed, -_VOTE, _VOTE)
-        self._node_of = space.tree.node_of_dimension
         self._length = self._best_length()
 
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """log P(success) at rows that lie on one path."""
-        weights, _ = self._weights_on(X, path)
-        return np.asarray(log_expit(_PRIOR + weights @ self._votes))
+        return np.asarray(log_expit(_PRIOR + self._weights_on(X, path) @ self._votes))
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""
-        weights, active = self._weights_on(X, path)
+        weights = self._weights_on(X, path)
         odds = _PRIOR + weights @ self._votes
         pull = weights * self._votes * expit(-odds)[:, None]  # d log P / d log weight
         gradient = np.zeros_like(X)
-        n_active = max(int(active[list(self._features)].sum()), 1)
-        for index, feature in self._features.items():
-            if feature.kind == "difference" and active[index]:
-                gap = (X[:, index][:, None] - self._X[:, index]) * self._active[:, index]
-                gradient[:, index] = -np.sum(pull * gap, axis=1) / (self._length**2 * n_active)
+        scale = self._length**2 * max(int(self._counts[list(path)].sum()), 1)
+        for node, dims in self._ordered:
+            if node in path and dims:
+                mine = pull * self._nodes[:, node]
+                gaps = X[:, dims] * mine.sum(axis=1)[:, None] - mine @ self._X[:, dims]
+                gradient[:, dims] = -gaps / scale
         return np.asarray(log_expit(odds)), gradient
 
-    def _weights_on(self, X: Array, path: Sequence[int]) -> tuple[Array, NDArray[np.bool_]]:
-        """The weight of every trial at rows of a path, and which coordinates the path has."""
+    def _weights_on(self, X: Array, path: Sequence[int]) -> Array:
+        """The weight of every trial at rows of a path."""
         nodes = np.zeros((len(X), self._nodes.shape[1]), dtype=bool)
         nodes[:, list(path)] = True
-        weights = self._weights(*self._distances(X, nodes), self._length)
-        return weights, np.isin(self._node_of, list(path))
+        return self._weights(*self._distances(X, nodes), self._length)
 
     def _weights(self, ordered: Array, mismatch: Array, length: float) -> Array:
         return np.asarray(np.exp(-0.5 * (ordered / length**2 + _MISMATCH * mismatch)))
 
     def _distances(self, X: Array, nodes: NDArray[np.bool_]) -> tuple[Array, Array]:
         """To every trial: mean squared differences of shared variables, and mismatches."""
-        active = nodes[:, self._node_of]
         ordered = np.zeros((len(X), len(self._X)))
         mismatch = nodes.sum(axis=1)[:, None] + self._nodes.sum(axis=1)
         mismatch = mismatch - 2.0 * (nodes.astype(float) @ self._nodes.T)
-        for index, feature in self._features.items():
-            both = active[:, index][:, None] & self._active[:, index]
-            gaps = feature.distances(X, self._X) * both
-            if feature.kind == "difference":
-                ordered += gaps
-            else:
-                mismatch += gaps
-        return ordered / np.maximum(active[:, list(self._features)].sum(axis=1), 1)[
-            :, None
-        ], mismatch
+        for node, dims in self._ordered:
+            if dims and nodes[:, node].any():
+                both = nodes[:, node][:, None] & self._nodes[:, node]
+                ordered += cdist(X[:, dims], self._X[:, dims], "sqeuclidean") * both
+        for node, index in self._categories:
+            both = nodes[:, node][:, None] & self._nodes[:, node]
+            mismatch += (X[:, index][:, None] != self._X[:, index]) & both
+        return ordered / np.maximum(nodes @ self._counts, 1)[:, None], mismatch
 
     def _best_length(self) -> float:
-        """By the likelihood of each outcome given all others; the first wins ties."""
-        ordered, mismatch = self._distances(self._X, self._nodes)
+        """By the likelihood of outcomes, each given all others; the first wins ties.
+
+        Of very many trials, some of the failures and some of the successes are predicted.
+        """
+        failed = self._votes < 0
+        groups = [np.flatnonzero(failed), np.flatnonzero(~failed)]
+        looked_at = [rows[:: -(-len(rows) // _LOOKED_AT) or 1] for rows in groups]
+        each = np.concatenate(
+            [
+                np.full(len(some), len(rows) / max(len(some), 1))
+                for rows, some in zip(groups, looked_at, strict=True)
+            ]
+        )
+        rows = np.concatenate(looked_at)
+        ordered, mismatch = self._distances(self._X[rows], self._nodes[rows])
 
         def likelihood(length: float) -> float:
             weights = self._weights(ordered, mismatch, length)
-            np.fill_diagonal(weights, 0.0)
+            weights[np.arange(len(rows)), rows] = 0.0
             odds = _PRIOR + weights @ self._votes
-            return float(log_expit(odds * np.sign(self._votes)).sum())
+            return float(each @ log_expit(odds * np.sign(self._votes[rows])))
 
         return max(_LENGTHS, key=likelihood)

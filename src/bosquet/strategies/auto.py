@@ -7,12 +7,15 @@ the other: a belief that keeps looking where it is right never learns that it is
 
 While trials are few every ask compares them, later every tenth, and beyond 100 trials the order
 stays. On a space without conditions there is nothing to choose.
+
+With very many trials a Gaussian process on all of them is slow, and `boing` proposes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,20 +25,33 @@ from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.additive import Additive
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.baselines import Arc
+from bosquet.strategies.boing import BOinG
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
 _MANY = 8  # variables without conditions from which on groups of them are looked for
+_VERY_MANY = 300  # trials from which on `boing` proposes
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
 class Auto(Strategy):
-    """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``."""
+    """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``.
+
+    From ``boing_from`` complete trials on (None: never) that is `boing`, if there is scikit-learn.
+    """
 
     name: ClassVar[str] = "auto"
 
+    def __init__(self, *, boing_from: int | None = _VERY_MANY) -> None:
+        whole = isinstance(boing_from, int) and not isinstance(boing_from, bool)
+        if boing_from is not None and not (whole and boing_from >= 1):
+            raise ValueError(f"boing_from={boing_from!r} must be a positive integer, or None")
+        self.boing_from = boing_from
+
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        if self._too_many(task):
+            return [_by("boing", proposal) for proposal in BOinG().propose(task, n, rng)]
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
             return [_by("design", proposal) for proposal in design(task, n, rng)]
@@ -52,6 +68,12 @@ class Auto(Strategy):
         fits = {name: fit.info["fits"][name] for name, fit in fitted.items()}
         proposals = chosen.propose_from(fitted[chosen.name], task, data, n, rng)
         return [_by(chosen.name, proposal, fits=fits) for proposal in proposals]
+
+    def _too_many(self, task: Task) -> bool:
+        """Whether a GP on all trials is too slow; `boing` needs enough of them for its forest."""
+        if self.boing_from is None or find_spec("sklearn") is None:
+            return False
+        return len(task.history.complete) >= max(self.boing_from, BOinG().least(task.space))
 
 
 def rivals_on(space: Space) -> list[GPStrategy]:

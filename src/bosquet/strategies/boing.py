@@ -14,12 +14,14 @@ LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
 c_fail, p_switch (B.2)          `Switching`
 ==============================  ==============================================================
 
-Where we differ by default, and why. Targets are standardised by the points inside and those far
-above them compressed, so that the local model looks at local differences. The forest is trained on
-plain costs (Appendix D.3 found that better). On spaces with branches or discrete values every
-twelfth trial is one of the design, so that no branch is given up for ever. On conditional spaces
-the subregion lies on the path of x_g and the local model is that of `AddTree`, so that trials of
-other branches inform through the variables they share.
+Where we differ by default, and why. Targets have the spread of the points inside, and those far
+above are compressed, so that the local model looks at local differences; but their zero is the mean
+of all trials: a model whose prior mean is that of the good points inside expects good values
+wherever it knows nothing, and in ten dimensions hardly leaves the edges of its subregion. The
+forest is trained on plain costs (Appendix D.3 found that better). On spaces with branches or
+discrete values every twelfth trial is one of the design, so that no branch is given up for ever. On
+conditional spaces the subregion lies on the path of x_g and the local model is that of `AddTree`,
+so that trials of other branches inform through the variables they share.
 """
 
 from __future__ import annotations
@@ -242,7 +244,7 @@ class BOinG(Strategy):
         return fit_local(task, gp, z, noise), 0
 
     def _targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
-        """Standardised targets and their noise variances, of all trials."""
+        """Targets in the units of those inside and their noise variances, of all trials."""
         if not self.local_targets:
             targets = transform(data.y, data.noise)
             return targets.z, targets.noise
@@ -251,7 +253,8 @@ class BOinG(Strategy):
             s = np.minimum((data.y - centre) / spread, 1e300)
             variance = np.minimum(data.noise / spread / spread, 1e6)
         above = np.maximum(s - _HIGH, 0.0)
-        return np.minimum(s, _HIGH) + np.log1p(above), variance / (1.0 + above) ** 2
+        z = np.minimum(s, _HIGH) + np.log1p(above)
+        return z - z.mean(), variance / (1.0 + above) ** 2
 
 
 @dataclass(frozen=True)
