@@ -8,7 +8,7 @@ kernel and transform; the one with the higher log posterior density proposes, an
 the other: a belief that keeps looking where it is right never learns that it is wrong elsewhere.
 
 While trials are few every ask compares them, later every tenth, and beyond 100 trials the order
-stays. On a space without conditions there is nothing to rank: it is one GP over all variables (which
+stays. On a space without conditions there is nothing to rank: one GP over all variables (which
 `add-tree` is there), or from eight variables on `additive`, which has that GP beside groups that it
 learns.
 
