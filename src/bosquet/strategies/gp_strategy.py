@@ -303,16 +303,28 @@ class GPStrategy(Strategy):
         acquisition = self.acquisition_at(task, fitted, best)
         belief_on = self.belief_on(fitted)
         search = PathSearch(task.space, belief_on, acquisition, feasibility_of(task))
-        said: dict[str, Any] = {}
-        if task.candidates is None:
-            starts, said = self.starts(task, fitted, acquisition, rng)
-            paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
-            scored = search.maximise(paths, good, rng, starts)
+        if task.candidates is not None:
+            return self.chosen(task, fitted, *score_candidates(task, search, taken), taken)
+        starts, said = self.starts(task, fitted, acquisition, rng)
+        paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
+        scored = search.maximise(paths, good, rng, starts)
+        found = self.chosen(task, fitted, scored, None, taken)
+        return None if found is None else replace(found, info=found.info | said)
+
+    def chosen(
+        self,
+        task: Task,
+        fitted: Fitted,
+        scored: Sequence[Scored],
+        candidates: dict[bytes, Config] | None,
+        taken: Collection[Key],
+    ) -> Proposal | None:
+        """The best free and feasible one of rows by path, which may be those of candidates."""
+        if candidates is None:
             found = first_free(task, scored, taken, apart=fitted.pending)
             found = found or first_free(task, scored, taken)
         else:
-            scored, configs = score_candidates(task, search, taken)
-            found = first_free(task, scored, taken, lambda x: configs[x.tobytes()])
+            found = first_free(task, scored, taken, lambda x: candidates[x.tobytes()])
         if found is None:
             return None
         config, value = found
@@ -321,8 +333,7 @@ class GPStrategy(Strategy):
             values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
         if self.acquisition == "ei":
             values = {path: float(np.exp(value)) for path, value in values.items()}
-        found_there = self.proposal(task.space, config, values)
-        return replace(found_there, info=found_there.info | said)
+        return self.proposal(task.space, config, values)
 
     def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
         if self.acquisition in ("logei", "ei"):
