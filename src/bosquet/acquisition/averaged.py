@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
 
 from bosquet.acquisition.base import LogEI
 from bosquet.models.base import Belief
@@ -41,15 +40,20 @@ class AveragedLogEI:
     samples: Sequence[LogEI]
 
     def value(self, mean: Array, variance: Array) -> Array:
-        values = [one.value(m, v) for one, m, v in zip(self.samples, mean, variance, strict=True)]
-        return np.asarray(logsumexp(values, axis=0) - np.log(len(values)))
+        rows = zip(self.samples, mean, variance, strict=True)
+        return _log_mean([one.value(m, v) for one, m, v in rows])
 
     def with_gradient(
         self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
     ) -> tuple[Array, Array]:
         rows = zip(self.samples, mean, variance, by_mean, by_variance, strict=True)
         parts = [one.with_gradient(*moments) for one, *moments in rows]
-        values = np.array([value for value, _ in parts])
-        share = softmax(values, axis=0)[:, :, None]
-        gradient = np.sum(share * np.array([slope for _, slope in parts]), axis=0)
-        return np.asarray(logsumexp(values, axis=0) - np.log(len(values))), gradient
+        value = _log_mean([one for one, _ in parts])
+        share = [np.exp(one - value)[:, None] / len(parts) for one, _ in parts]
+        slopes = [s * slope for s, (_, slope) in zip(share, parts, strict=True)]
+        return value, np.sum(slopes, axis=0)
+
+
+def _log_mean(values: Sequence[Array]) -> Array:
+    """The logarithm of the mean of what has these logarithms."""
+    return np.asarray(np.logaddexp.reduce(values) - np.log(len(values)))

@@ -33,8 +33,8 @@ Bools = NDArray[np.bool_]
 Index = NDArray[np.int64]
 Inference = Literal["map", "mcmc"]
 
-_ROUNDING = 1e-12  # of U: a gain below it is none
-_ITERATIONS = 30  # of L-BFGS-B per leaf
+_ROUNDING = 1e-12  # of U, and of targets: a gain below it is none
+_ITERATIONS = 20  # of L-BFGS-B per leaf
 _SAMPLES = 8
 _BURN_IN = 4
 _WIDTH = 1.0  # of slices, in logarithms
@@ -139,8 +139,9 @@ class Cart:
     def _best(self, cell: Cell) -> Split | None:
         """The split with the highest I of Eq. (1), if that is positive."""
         y = self._y[cell.rows]
+        rounding = _ROUNDING * float(np.max(np.abs(y)))
         y = y - y.mean()
-        best, least = None, (1.0 - _ROUNDING) * float(np.mean(y**2))
+        best, least = None, (1.0 - _ROUNDING) * float(np.mean(y**2)) - rounding**2
         for split, left in self._splits(cell, y):
             if left < least:
                 best, least = split, left
@@ -152,7 +153,7 @@ class Cart:
             if not cell.sure(self._space, d.node):
                 continue
             x = self._X[cell.rows, d.index]
-            if is_category(d.parameter):
+            if is_category(d.parameter) or d.index in self._space.tree.children:
                 taken = self._space.tree.choice(d.index).option_index(x)
                 for option in np.unique(taken):
                     left = taken == option
@@ -239,21 +240,24 @@ class PathLikelihood:
 class TreedGP:
     """A model whose hyper-parameters change from leaf to leaf: a `PathModel`.
 
-    ``make`` gives the model of some rows, and ``noise`` are the variances known of all. ``fit`` is
-    that of the root; ``posterior`` goes on from there. Leaves predict from all rows (section 3.3),
-    with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf has several posteriors.
+    ``grow`` gives the tree, ``make`` the model of some rows, and ``noise`` are the variances known
+    of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves predict
+    from all rows (section 3.3), with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf
+    has several posteriors.
     """
 
     def __init__(
         self,
-        tree: Cart,
+        grow: Callable[[], Cart],
         make: Callable[[Index], RowsModel],
         noise: Array,
         *,
+        starts: Sequence[Array] = (),
         inference: Inference = "map",
         leaf_only: bool = False,
     ) -> None:
-        self._tree, self._make, self._noise = tree, make, noise
+        self._starts = starts
+        self._grow, self._make, self._noise = grow, make, noise
         self._inference, self._leaf_only = inference, leaf_only
         self._root = make(np.arange(len(noise)))
 
@@ -262,7 +266,9 @@ class TreedGP:
         return self._root.hyper
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
-        return self._root.fit(starts, max_iterations)
+        """A cold fit, one that starts from the prior, has the other starts as well."""
+        cold = any(np.array_equal(start, self.hyper.mean) for start in starts)
+        return self._root.fit([*starts, *self._starts] if cold else starts, max_iterations)
 
     def remember(self, theta: Array) -> Any:
         return self._root.remember(theta)
@@ -271,6 +277,7 @@ class TreedGP:
         return self._root.recall(remembered)
 
     def posterior(self, theta: Array) -> TreedPosterior:
+        tree = self._grow()
         models: dict[int, RowsModel] = {}  # by identity of the cell: leaves share those above
 
         def model_of(cell: Cell) -> RowsModel:
@@ -282,7 +289,7 @@ class TreedGP:
         # Not the generator of the run: a chain depends on the data alone.
         rng = np.random.default_rng(len(self._noise))
         leaves = []
-        for leaf in self._tree.leaves:
+        for leaf in tree.leaves:
             likelihood = PathLikelihood([model_of(cell) for cell in leaf.path], leaf.weights)
             best = theta if len(leaf.path) == 1 else likelihood.map(theta)
             thetas = [best]
@@ -296,7 +303,7 @@ class TreedGP:
                     float(np.median(self._noise[leaf.cell.rows])),
                 )
             )
-        return TreedPosterior(self._tree, tuple(leaves), self._root.hyper.eta(theta))
+        return TreedPosterior(tree, tuple(leaves), self._root.hyper.eta(theta))
 
 
 @dataclass(frozen=True)

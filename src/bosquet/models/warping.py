@@ -21,7 +21,7 @@ from bosquet.kernels.components import Hyperparameters
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.fitting import maximise, with_prior
-from bosquet.models.gp import AdditiveGP
+from bosquet.models.gp import AdditiveGP, Posterior
 from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
 
 Array = NDArray[np.float64]
@@ -181,6 +181,11 @@ class WarpedPosterior:
     @property
     def eta(self) -> Array:
         return self._inner.eta
+
+    @property
+    def additive(self) -> Posterior:
+        """The posterior at warped rows."""
+        return self._inner.additive
 
     def on_path(self, path: Sequence[int]) -> Belief:
         return _WarpedBelief(self._bent, self._inner.on_path(path))

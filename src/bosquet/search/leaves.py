@@ -41,7 +41,7 @@ def _centre(space: Space, cell: Cell) -> Array:
     x = 0.5 * (cell.lower + cell.upper)
     for d in space.dimensions:
         low, high = cell.lower[d.index], cell.upper[d.index]
-        if is_category(d.parameter):
+        if is_category(d.parameter) or d.index in space.tree.children:
             if d.index in cell.allowed:
                 x[d.index] = (cell.allowed[d.index][0] + 0.5) / d.parameter.n_values
         elif not is_continuous(d.parameter):

@@ -22,8 +22,9 @@ from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
+from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import Path, PathSearch, Scored
 from bosquet.space import Config, Space
@@ -364,7 +365,27 @@ class GPStrategy(Strategy):
 
 
 class SurrogateStrategy(GPStrategy):
-    """A strategy whose model is a sum of components."""
+    """A strategy whose model is a sum of components.
+
+    ``warp=True`` bends the axis of every continuous variable as the data want it.
+    """
+
+    def __init__(
+        self,
+        *,
+        acquisition: AcquisitionName = "logei",
+        kernel: KernelName = "evidence",
+        explore_every: int | None = 6,
+        transforms: bool = True,
+        warp: bool | WarpName = False,
+    ) -> None:
+        super().__init__(
+            acquisition=acquisition,
+            kernel=kernel,
+            explore_every=explore_every,
+            transforms=transforms,
+        )
+        self.warp = warp_name(warp)
 
     @abstractmethod
     def surrogate(self, space: Space, setting: Setting) -> Surrogate:
@@ -374,7 +395,7 @@ class SurrogateStrategy(GPStrategy):
         self.surrogate(space, self.setting_class("matern52"))
 
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
-        return SurrogateGP(self.surrogate(space, setting), X, z, noise)
+        return on_rows(self.surrogate(space, setting), X, z, noise, self.warp)
 
 
 def explores(space: Space, number: int, every: int | None) -> bool:

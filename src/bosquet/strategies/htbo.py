@@ -22,7 +22,7 @@ trials explore as those of every `GPStrategy`. On conditional spaces the model i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
 from bosquet.data import Key
+from bosquet.kernels.components import Hyperparameters
 from bosquet.models.add_tree import add_tree
 from bosquet.models.base import PathModel
 from bosquet.models.surrogate import Surrogate
@@ -57,6 +58,7 @@ Search = Literal["box", "grid"]
 _ROWS = 2048  # scored in one ask, shared among the leaves
 _LEAST_ROWS = 96  # of a leaf
 _POLISHED = 4  # leaves in which the best rows are polished
+_SHORTER = np.log(10.0)  # length-scales than their prior has, to start from
 _GRID = 20_000  # points of the Sobol grid
 _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
 
@@ -110,8 +112,17 @@ class HTBO(GPStrategy):
         def make(rows: NDArray[np.int64]) -> RowsModel:
             return on_rows(surrogate, X[rows], z[rows], noise[rows], self.warp)
 
-        tree = Cart(space, X, z, self.least)
-        return TreedGP(tree, make, noise, inference=self.inference, leaf_only=self.leaf_only)
+        def grow() -> Cart:
+            return Cart(space, X, z, self.least)
+
+        return TreedGP(
+            grow,
+            make,
+            noise,
+            starts=[_rough(surrogate, make(np.arange(1)).hyper)],
+            inference=self.inference,
+            leaf_only=self.leaf_only,
+        )
 
     # -- the search, leaf by leaf ------------------------------------------------------------
 
@@ -136,11 +147,25 @@ class HTBO(GPStrategy):
             left = task.left(taken)
             units = task.space.to_unit(left)
             configs = {x.tobytes(): config for x, config in zip(units, left, strict=True)}
-            scored = search.score(posterior, units)
+            by_path = task.space.tree.rows_by_path(units)
+            rows = {path: units[inside] for path, inside in by_path.items()}
+            scored = search.score(posterior, rows)
         found = self.chosen(task, fitted, scored, configs, taken)
         if found is None:
             return None
         return replace(found, info=found.info | _about(task.space, posterior, found.config))
+
+
+def _rough(surrogate: Surrogate, hyper: Hyperparameters) -> Array:
+    """Hyper-parameters to start from where a function may be rough: short length-scales.
+
+    A fit that begins with long ones may take for noise what it does not resolve.
+    """
+    slots = [slot for component in surrogate.components for slot in component.lengths]
+    common = int(np.argmax(hyper.matrix[slots].sum(axis=0)))
+    theta = hyper.mean.copy()
+    theta[common] -= _SHORTER
+    return hyper.clip(theta)
 
 
 class _LeafSearch:
@@ -160,12 +185,9 @@ class _LeafSearch:
             region=region,
         )
 
-    def score(self, posterior: TreedPosterior, X: Array) -> list[Scored]:
-        """Given rows, by leaf and path; those with the best row first."""
-        found = [
-            self._search(posterior.leaves[leaf]).score(path, X[rows])
-            for leaf, path, rows in _parts(self._space, posterior, X)
-        ]
+    def score(self, posterior: TreedPosterior, rows: Mapping[Path, Array]) -> list[Scored]:
+        """Given rows by path, in parts by leaf; those with the best row first."""
+        found = [self._search(leaf).score(path, X) for leaf, path, X in _parts(posterior, rows)]
         return sorted(found, key=lambda one: -one.values[0])
 
     def maximise(
@@ -174,7 +196,7 @@ class _LeafSearch:
         paths: list[Path],
         good: Array,
         rng: np.random.Generator,
-        grid: Array | None,
+        grid: Mapping[Path, Array] | None,
     ) -> list[Scored]:
         """The rows found in every leaf, on every path; those with the best row first.
 
@@ -193,10 +215,9 @@ class _LeafSearch:
                 rows = search.candidates(region.path, good, share, rng)
                 found.append((search, search.score(region.path, rows)))
         else:
-            for index, path, inside in _parts(self._space, posterior, grid):
-                leaf = posterior.leaves[index]
+            for leaf, path, rows in _parts(posterior, grid):
                 search = self._search(leaf, regions(self._space, leaf.leaf.cell, [path])[0])
-                found.append((search, search.score(path, grid[inside])))
+                found.append((search, search.score(path, rows)))
         found.sort(key=lambda one: -one[1].values[0])
         scored = [search.polish(one, rng) for search, one in found[:_POLISHED]]
         scored += [one for _, one in found[_POLISHED:]]
@@ -204,23 +225,26 @@ class _LeafSearch:
 
 
 def _parts(
-    space: Space, posterior: TreedPosterior, X: Array
-) -> Iterator[tuple[int, Path, NDArray[np.int64]]]:
-    """Leaf, path and rows of every part of a leaf that has any."""
-    leaf_of = posterior.tree.leaf_of(X)
-    for path, rows in space.tree.rows_by_path(X).items():
-        for leaf in np.unique(leaf_of[rows]):
-            yield int(leaf), path, rows[leaf_of[rows] == leaf]
+    posterior: TreedPosterior, rows: Mapping[Path, Array]
+) -> Iterator[tuple[LeafPosterior, Path, Array]]:
+    """Rows by path, in parts by leaf."""
+    for path, X in rows.items():
+        leaf_of = posterior.tree.leaf_of(X)
+        for leaf in np.unique(leaf_of):
+            yield posterior.leaves[leaf], path, X[leaf_of == leaf]
 
 
-def _grid(space: Space, paths: list[Path], good: Array, rng: np.random.Generator) -> Array:
+def _grid(
+    space: Space, paths: list[Path], good: Array, rng: np.random.Generator
+) -> dict[Path, Array]:
     """A Sobol grid shared among the paths, and as Spearmint has it some rows next to the best."""
     points = sobol(len(space), int(rng.integers(2**32)), 0, _GRID)
-    near = good[0] + _NEAR * rng.standard_normal((_NEARBY, len(space)))
-    near = space.snap(np.clip(np.vstack([good[:1], near]), 0.0, 1.0))[1:]
+    near = np.clip(good[0] + _NEAR * rng.standard_normal((_NEARBY, len(space))), 0.0, 1.0)
     parts = np.array_split(points, len(paths))
-    rows = [on_path(space, path, part) for path, part in zip(paths, parts, strict=True)]
-    return np.vstack([near, *rows])
+    rows = {p: on_path(space, p, part) for p, part in zip(paths, parts, strict=True)}
+    best = tuple(np.flatnonzero(space.tree.node_activity(good[:1])[0]).tolist())
+    rows[best] = np.vstack([on_path(space, best, near), rows.get(best, good[:0])])
+    return rows
 
 
 def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
