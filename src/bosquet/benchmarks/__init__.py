@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bosquet.benchmarks.additive import additive_gp, lattice, star
-from bosquet.benchmarks.classic import ackley, branin, hartmann6, levy
+from bosquet.benchmarks.classic import (
+    ackley,
+    branin,
+    gramacy_exp,
+    hartmann6,
+    levy,
+    yuan_wahba,
+)
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.real import sklearn_pipeline
 from bosquet.benchmarks.trees import (
@@ -31,6 +38,7 @@ __all__ = [
     "additive_gp",
     "and_or",
     "branin",
+    "gramacy_exp",
     "hartmann6",
     "interaction",
     "large_balanced",
@@ -43,6 +51,7 @@ __all__ = [
     "small_balanced",
     "star",
     "unbalanced",
+    "yuan_wahba",
 ]
 
 Factory = Callable[[int], Problem]
@@ -74,6 +83,7 @@ GROUPS: dict[str, dict[str, Factory]] = {
         "ackley-10-shifted": lambda seed: ackley(10, shift=seed),
         "levy-10-shifted": lambda seed: levy(10, shift=seed),
     },
+    "uneven": {"gramacy-exp": lambda _: gramacy_exp(), "yuan-wahba": yuan_wahba},
     "additive": {"star-10": star, "lattice-3": lattice},
     "real": {
         "pipeline-breast_cancer": lambda _: sklearn_pipeline("breast_cancer"),

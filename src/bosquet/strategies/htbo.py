@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
 from bosquet.data import Key
-from bosquet.kernels.components import Hyperparameters
+from bosquet.kernels.components import Hyperparameters, Kind
 from bosquet.models.add_tree import add_tree
 from bosquet.models.base import PathModel
 from bosquet.models.surrogate import Surrogate
@@ -107,7 +107,11 @@ class HTBO(GPStrategy):
         return cls(search="grid", kernel="matern52", explore_every=None, transforms=False)
 
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
-        surrogate = Surrogate(space, *add_tree(space, kind=setting.kernel))
+        return self.treed(space, X, z, noise, setting.kernel)
+
+    def treed(self, space: Space, X: Array, z: Array, noise: Array, kernel: Kind) -> TreedGP:
+        """The model of targets at rows; ``noise`` are known variances, NaN where it is learned."""
+        surrogate = Surrogate(space, *add_tree(space, kind=kernel))
 
         def make(rows: NDArray[np.int64]) -> RowsModel:
             return on_rows(surrogate, X[rows], z[rows], noise[rows], self.warp)
