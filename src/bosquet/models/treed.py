@@ -35,6 +35,7 @@ Inference = Literal["map", "mcmc"]
 
 _ROUNDING = 1e-12  # of U, and of targets: a gain below it is none
 _ITERATIONS = 20  # of L-BFGS-B per leaf
+_TOLERANCE = 1e-3  # of the log posterior, which is some tens
 _SAMPLES = 8
 _BURN_IN = 4
 _WIDTH = 1.0  # of slices, in logarithms
@@ -223,7 +224,7 @@ class PathLikelihood:
         return with_prior(self._log_likelihood, self.hyper, theta)
 
     def map(self, start: Array) -> Array:
-        return maximise(self.log_posterior, self.hyper, [start], _ITERATIONS)[0]
+        return maximise(self.log_posterior, self.hyper, [start], _ITERATIONS, _TOLERANCE)[0]
 
     def sample(self, start: Array, n: int, rng: np.random.Generator) -> Array:
         def log_density(theta: Array) -> float:
