@@ -18,7 +18,7 @@ from typing import Any
 
 from bosquet.errors import SpaceError
 from bosquet.space import Choice, Float, Int, Space
-from bosquet.space.parameter import Option, Parameter
+from bosquet.space.parameter import Option, Parameter, shared_branches
 
 _MOST_OPTIONS = 16  # of an integer that may decide what else exists
 
@@ -113,16 +113,11 @@ def _branching(
     choice: Choice, name: str, children: Sequence[str], trials: Sequence[Asked]
 ) -> Choice:
     """The choice with what exists under its options; equal parameters of a name are shared."""
-    options: dict[tuple[str, Parameter], list[Option]] = {}
-    for option in choice.options:
-        sub = _subspace([t for t in trials if t.values.get(name, _NOTHING) == option], children)
-        for named in sub.items():
-            options.setdefault(named, []).append(option)
-    branches: dict[Any, dict[str, Parameter]] = {option: {} for option in choice.options}
-    for (child, parameter), members in options.items():
-        key = members[0] if len(members) == 1 else tuple(members)
-        branches.setdefault(key, {})[child] = parameter
-    return Choice(branches, ordered=choice.ordered)
+    subspaces = {
+        option: _subspace([t for t in trials if t.values.get(name, _NOTHING) == option], children)
+        for option in choice.options
+    }
+    return Choice(shared_branches(subspaces), ordered=choice.ordered)
 
 
 _NOTHING = object()  # equal to no option
