@@ -7,7 +7,7 @@ variables, dimension-scaled priors), `turbo`, Optuna's TPE and random search. Ru
 results/additive-50.jsonl. Writes docs/additive-50.md.
 
     pip install 'bosquet[peers]'
-    python experiments/additive_50.py [--seeds 5] [--trials 100] [--jobs 1]
+    python experiments/additive_50.py [--seeds 5] [--trials 100] [--jobs 1] [--report]
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
+    parser.add_argument("--report", action="store_true", help="make no runs, only write the page")
     options = parser.parse_args()
     wanted = [
         Job(method, problem, seed, options.trials)
@@ -65,8 +66,9 @@ def main() -> None:
         for problem in PROBLEMS
         for method in METHODS
     ]
-    failures = make_runs(wanted, RESULTS, options.jobs, PROBLEMS, STRATEGIES)
-    assert not failures, failures
+    if not options.report:
+        failures = make_runs(wanted, RESULTS, options.jobs, PROBLEMS, STRATEGIES)
+        assert not failures, failures
     order = {job: i for i, job in enumerate(wanted)}
     runs = sorted(
         (run for run in read_runs(RESULTS) if run.job in order), key=lambda run: order[run.job]
