@@ -359,7 +359,7 @@ def draw_interval(
     axis.plot(x, middle, lw=1)
     axis.plot(X[:, 0], y, "k.", ms=4)
     for leaf in posterior.leaves:
-        axis.axvline(leaf.leaf.cell.lower[0], color="C3", lw=0.6)
+        axis.axvline(leaf.cell.lower[0], color="C3", lw=0.6)
 
 
 def draw_boxes(axis: Any) -> None:
