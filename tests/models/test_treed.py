@@ -268,7 +268,7 @@ def test_hyperparameters_follow_the_place():
     gp, surrogate = treed(box(), X, z)
     posterior = gp.posterior(gp.fit([gp.hyper.mean])[0])
     slot = surrogate.components[0].variance
-    variances = {leaf.leaf.cell.upper[0]: leaf.samples[0].eta[slot] for leaf in posterior.leaves}
+    variances = {leaf.cell.upper[0]: leaf.samples[0].eta[slot] for leaf in posterior.leaves}
     quiet = [v for upper, v in variances.items() if upper < 0.5]
     wild = [v for upper, v in variances.items() if upper > 0.75]
     assert max(quiet) < posterior.eta[slot] < min(wild)
@@ -295,7 +295,7 @@ def test_the_variance_at_a_split_is_far_below_that_between_midpoint_leaves():
     theta = np.array(gp.hyper.mean)
     posterior = gp.posterior(theta)
     assert len(posterior.leaves) == 2
-    edge = posterior.leaves[0].leaf.cell.upper[0]
+    edge = posterior.leaves[0].cell.upper[0]
     left, right = X[:, 0] <= edge, X[:, 0] > edge
     middle = 0.5 * (X[left].max() + X[right].min())
     queries = np.linspace(X[left].max(), X[right].min(), 21)[1:-1, None]

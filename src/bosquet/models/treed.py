@@ -242,9 +242,9 @@ class TreedGP:
     """A model whose hyper-parameters change from leaf to leaf: a `PathModel`.
 
     ``grow`` gives the tree, ``make`` the model of some rows, and ``noise`` are the variances known
-    of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves predict
-    from all rows (section 3.3), with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf
-    has several posteriors.
+    of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves predict from all
+    rows (section 3.3), with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf has
+    several posteriors. ``starts`` are where a fit begins beside the prior.
     """
 
     def __init__(
@@ -257,9 +257,8 @@ class TreedGP:
         inference: Inference = "map",
         leaf_only: bool = False,
     ) -> None:
-        self._starts = starts
         self._grow, self._make, self._noise = grow, make, noise
-        self._inference, self._leaf_only = inference, leaf_only
+        self._starts, self._inference, self._leaf_only = starts, inference, leaf_only
         self._root = make(np.arange(len(noise)))
 
     @property
@@ -315,6 +314,10 @@ class LeafPosterior:
     samples: tuple[PathPosterior, ...]
     known: float
     """The usual noise variance of its rows, where that is known of all; else NaN."""
+
+    @property
+    def cell(self) -> Cell:
+        return self.leaf.cell
 
     @property
     def noise(self) -> list[float]:

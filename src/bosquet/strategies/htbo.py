@@ -123,7 +123,7 @@ class HTBO(GPStrategy):
             grow,
             make,
             noise,
-            starts=[_rough(surrogate, make(np.arange(1)).hyper)],
+            starts=_rough(surrogate, make(np.arange(1)).hyper),
             inference=self.inference,
             leaf_only=self.leaf_only,
         )
@@ -160,16 +160,16 @@ class HTBO(GPStrategy):
         return replace(found, info=found.info | _about(task.space, posterior, found.config))
 
 
-def _rough(surrogate: Surrogate, hyper: Hyperparameters) -> Array:
-    """Hyper-parameters to start from where a function may be rough: short length-scales.
+def _rough(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
+    """Where to start as well, as a function may be rough: from short length-scales.
 
     A fit that begins with long ones may take for noise what it does not resolve.
     """
     slots = [slot for component in surrogate.components for slot in component.lengths]
-    common = int(np.argmax(hyper.matrix[slots].sum(axis=0)))
     theta = hyper.mean.copy()
-    theta[common] -= _SHORTER
-    return hyper.clip(theta)
+    if slots:  # the theta that most length-scales depend on is the one common to all
+        theta[np.argmax(hyper.matrix[slots].sum(axis=0))] -= _SHORTER
+    return [theta] if slots else []
 
 
 class _LeafSearch:
@@ -211,7 +211,7 @@ class _LeafSearch:
             boxes = [
                 (leaf, region)
                 for leaf in posterior.leaves
-                for region in regions(self._space, leaf.leaf.cell, paths)
+                for region in regions(self._space, leaf.cell, paths)
             ]
             share = max(_LEAST_ROWS, _ROWS // len(boxes))
             for leaf, region in boxes:
@@ -220,7 +220,7 @@ class _LeafSearch:
                 found.append((search, search.score(region.path, rows)))
         else:
             for leaf, path, rows in _parts(posterior, grid):
-                search = self._search(leaf, regions(self._space, leaf.leaf.cell, [path])[0])
+                search = self._search(leaf, regions(self._space, leaf.cell, [path])[0])
                 found.append((search, search.score(path, rows)))
         found.sort(key=lambda one: -one[1].values[0])
         scored = [search.polish(one, rng) for search, one in found[:_POLISHED]]
@@ -254,7 +254,7 @@ def _grid(
 def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
     """The leaf of a configuration, in the values of the user."""
     leaf = posterior.leaves[posterior.tree.leaf_of(space.to_unit([config]))[0]]
-    cell, where = leaf.leaf.cell, {}
+    cell, where = leaf.cell, {}
     for d in space.dimensions:
         if d.index in cell.allowed:
             options = space.tree.choice(d.index).options
