@@ -9,7 +9,7 @@ script that was stopped goes on; --report runs nothing and writes what is there 
     python experiments/boing.py --adult adult.npz [--parts compare,time] [--seeds 10]
         [--slow-seeds 5] [--jobs 1] [--scale 1.0] [--report]
 
-Lunar Lander needs gymnasium[box2d] and Adult its file; without them they are left out, and the
+Lunar Lander needs 'bosquet[lander]' and Adult its file; without them they are left out, and the
 page says so. ``--scale`` shortens every budget, to try the script.
 """
 
@@ -193,7 +193,7 @@ def compare(options: argparse.Namespace, budgets: Mapping[str, int], methods: Se
     if find_spec("gymnasium") and find_spec("Box2D"):
         problems["lunar"] = lunar
     elif "lunar" in budgets:
-        missing.append("Lunar Lander is missing: gymnasium[box2d] is not installed.")
+        missing.append("Lunar Lander is missing: bosquet[lander] is not installed.")
     if options.adult:
         problems["adult"] = partial(adult, options.adult)
     elif "adult" in budgets:
