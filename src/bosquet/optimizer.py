@@ -47,7 +47,7 @@ class Optimizer:
         self.space = space
         self.strategy = get(strategy)
         self.strategy.check_space(space)
-        self.seed = secrets.randbits(32) if seed is None else _checked_seed(seed)
+        self.seed = secrets.randbits(32) if seed is None else checked_seed(seed)
         self.history = History(space, (), direction) if history is None else history
         self._pending: dict[int, Trial] = {}
         self._candidates = None if candidates is None else _distinct(space, candidates)
@@ -188,7 +188,7 @@ def positive_integer(value: object, name: str) -> int:
     return int(value)
 
 
-def _checked_seed(seed: int) -> int:
+def checked_seed(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"seed={seed!r} must be a non-negative integer or None")
     return int(seed)

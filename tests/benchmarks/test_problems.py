@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
@@ -5,7 +7,7 @@ from scipy.optimize import minimize as scipy_minimize
 import bosquet as bq
 from bosquet.benchmarks import GROUPS, PROBLEMS
 
-ANALYTIC = [name for group in ("shifted", "trees", "flat") for name in GROUPS[group]]
+ANALYTIC = [name for group in ("shifted", "trees", "flat", "uneven") for name in GROUPS[group]]
 
 
 @pytest.mark.parametrize("name", ANALYTIC)
@@ -16,6 +18,7 @@ def test_the_minimum_is_reached_and_never_beaten(name, seed):
     space = problem.space
     assert problem.name == name
     configs = space.sample(seed, 3000, by="path")
+    problem = replace(problem, observe=None)  # without noise
     values = np.array([problem(config) for config in configs])
     assert values.min() >= problem.minimum - 1e-9
     if "ackley" in name or "levy" in name:
@@ -174,3 +177,12 @@ def test_every_branch_of_the_real_pipelines_runs(dataset):
 def test_unknown_data_set():
     with pytest.raises(ValueError, match="dataset='iris' must be one of"):
         bq.benchmarks.sklearn_pipeline("iris")
+
+
+def test_the_noise_of_yuan_and_wahba_differs_from_place_to_place():
+    problem = bq.benchmarks.yuan_wahba(1)
+    for x, sd in ((0.25, np.e), (0.75, 1 / np.e)):
+        config = {"x1": x}
+        seen = [problem(config) - problem.function(config) for _ in range(400)]
+        assert np.std(seen) == pytest.approx(sd, rel=0.15)
+    assert bq.benchmarks.yuan_wahba(1)(config) == bq.benchmarks.yuan_wahba(1)(config)

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from bosquet import Choice, ConfigError, Float, Forbid, Int, Space, SpaceError
+from bosquet.space.parameter import shared_branches
 from bosquet.space.sampling import sobol
 from bosquet.space.structure import option_label
 from bosquet.space.tree import FILLER
@@ -618,3 +619,24 @@ def test_equality(example: Space, example_parameters: dict[str, Any]) -> None:
     assert example != Space(example_parameters, constraints=[Forbid({"scale": "none"})])
     assert example != Space({**example_parameters, "z": x})
     assert example != "space"
+
+
+def test_configure_asks_for_active_parameters_only(example, svm):
+    asked = []
+
+    def value_of(dimension):
+        asked.append(dimension.qualified_name)
+        return svm[dimension.name]
+
+    assert example.configure(value_of) == svm
+    assert asked == ["scale", "lr", "model", "model=svm/C", "model=svm/kernel"]
+    wrong = svm | {"model": "tree"}
+    with pytest.raises(ValueError):  # noqa: PT011 - the caller knows what was asked
+        example.configure(lambda dimension: wrong[dimension.name])
+
+
+def test_shared_branches():
+    trees, depth = Int(1, 9), Int(1, 3)
+    subspaces = {"a": {"trees": trees, "depth": depth}, "b": {"trees": trees}, "c": {}}
+    expected = {"a": {"depth": depth}, "b": {}, "c": {}, ("a", "b"): {"trees": trees}}
+    assert shared_branches(subspaces) == expected

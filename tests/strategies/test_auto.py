@@ -31,6 +31,17 @@ def test_without_conditions_there_is_nothing_to_choose():
     assert list(info["fits"]) == ["add-tree"]
 
 
+def test_groups_are_looked_for_among_many_variables():
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(8)})
+    opt = bq.Optimizer(space, seed=0)
+    for config in space.sample(0, 12):
+        opt.tell(config, sum(config.values()))
+    info = opt.ask().info
+    assert info["strategy"] == "additive"
+    assert list(info["fits"]) == ["additive"]
+    assert info["graph"]["groups"]
+
+
 @pytest.mark.parametrize("n", [13, 15])
 @pytest.mark.parametrize("problem", [bq.benchmarks.mixed(), bq.benchmarks.and_or(3)])
 def test_the_better_explanation_proposes_and_every_third_trial_the_other(problem, n):

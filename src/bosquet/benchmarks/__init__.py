@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bosquet.benchmarks.additive import additive_gp, lattice, star
-from bosquet.benchmarks.classic import ackley, branin, hartmann6, levy, rosenbrock
+from bosquet.benchmarks.classic import (
+    ackley,
+    branin,
+    gramacy_exp,
+    hartmann6,
+    levy,
+    rosenbrock,
+    yuan_wahba,
+)
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.real import sklearn_pipeline
 from bosquet.benchmarks.trees import (
@@ -31,6 +39,7 @@ __all__ = [
     "additive_gp",
     "and_or",
     "branin",
+    "gramacy_exp",
     "hartmann6",
     "interaction",
     "large_balanced",
@@ -44,6 +53,7 @@ __all__ = [
     "small_balanced",
     "star",
     "unbalanced",
+    "yuan_wahba",
 ]
 
 Factory = Callable[[int], Problem]
@@ -76,6 +86,7 @@ GROUPS: dict[str, dict[str, Factory]] = {
         "levy-10-shifted": lambda seed: levy(10, shift=seed),
         "rosenbrock-10-shifted": lambda seed: rosenbrock(10, shift=seed),
     },
+    "uneven": {"gramacy-exp": lambda _: gramacy_exp(), "yuan-wahba": yuan_wahba},
     "additive": {"star-10": star, "lattice-3": lattice},
     "real": {
         "pipeline-breast_cancer": lambda _: sklearn_pipeline("breast_cancer"),

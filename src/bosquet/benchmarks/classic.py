@@ -92,6 +92,31 @@ def rosenbrock(dimension: int = 10, *, shift: int | None = None) -> Problem:
     return Problem(_name("rosenbrock", dimension, shift), _box(dimension, -5, 10), function, 0)
 
 
+def gramacy_exp() -> Problem:
+    """x1 exp(-x1^2 - x2^2) on [-2, 6]^2 (Gramacy, 2005): flat but for one corner."""
+
+    def function(config: Config) -> float:
+        x, y = config["x1"], config["x2"]
+        return float(x * np.exp(-(x**2) - y**2))
+
+    return Problem("gramacy-exp", _box(2, -2, 6), function, -float(np.exp(-0.5) / np.sqrt(2.0)))
+
+
+def yuan_wahba(seed: int = 0) -> Problem:
+    """Minus the mean of Yuan & Wahba (2004) on [0, 1], seen through noise of sd exp(sin 2 pi x)."""
+    rng = np.random.default_rng([2004, seed])
+
+    def function(config: Config) -> float:
+        x = config["x1"]
+        return float(-2.0 * (np.exp(-30.0 * (x - 0.25) ** 2) + np.sin(np.pi * x**2)))
+
+    def observe(config: Config) -> float:
+        sd = float(np.exp(np.sin(2.0 * np.pi * config["x1"])))
+        return function(config) + sd * rng.standard_normal()
+
+    return Problem("yuan-wahba", _box(1, 0, 1), function, -2.4344008040932597, observe)
+
+
 def _box(dimension: int, low: float, high: float) -> Space:
     if dimension < 1:
         raise ValueError(f"dimension={dimension!r} must be at least 1")

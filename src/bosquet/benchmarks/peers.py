@@ -114,18 +114,15 @@ class _Run:
 
 
 def _configure(space: Space, value_of: Callable[[Dimension], Any]) -> Config:
-    """The configuration of the values that the active parameters, asked top-down, take."""
-    config: Config = {}
-    options: dict[int, int] = {}
-    for dimension in space.dimensions:
-        if space.tree.is_active(dimension.node, options):
-            value, parameter = value_of(dimension), dimension.parameter
-            if isinstance(parameter, Choice):
-                options[dimension.index] = parameter.index(value)
-            else:  # logarithms and decimals may leave the bounds by a rounding error
-                value = min(max(value, parameter.low), parameter.high)
-            config[dimension.name] = parameter.check(value)
-    return config
+    """The configuration of a peer's values, which may leave their bounds by a rounding error."""
+
+    def within(dimension: Dimension) -> Any:
+        value, parameter = value_of(dimension), dimension.parameter
+        if isinstance(parameter, Choice):
+            return value
+        return min(max(value, parameter.low), parameter.high)
+
+    return space.configure(within)
 
 
 # -- Optuna ----------------------------------------------------------------------------------

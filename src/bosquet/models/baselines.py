@@ -104,10 +104,6 @@ class FlatSurrogate(Surrogate):
     def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:  # noqa: ARG002
         return _Embedded(self, posterior.on_path([0]))
 
-    def pull_back(self, X: Array, gradient: Array) -> Array:  # noqa: ARG002
-        """Derivatives by the coordinates of the space, from those by the embedded ones."""
-        return gradient
-
 
 def flat(space: Space, kind: Kind) -> Surrogate:
     """Choices are categories like any other."""

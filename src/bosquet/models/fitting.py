@@ -29,8 +29,12 @@ def maximise(
     hyper: Hyperparameters,
     starts: Sequence[Array],
     max_iterations: int = 200,
+    tolerance: float = 1e-9,
 ) -> tuple[Array, float]:
-    """The best theta by L-BFGS-B from the given starts, and its log posterior."""
+    """The best theta by L-BFGS-B from the given starts, and its log posterior.
+
+    It ends when an iteration gains less than ``tolerance`` of the log posterior.
+    """
     if not len(hyper.mean):  # nothing to be fitted
         return np.zeros(0), log_posterior(np.zeros(0))[0]
 
@@ -52,7 +56,7 @@ def maximise(
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-4, "maxcor": 20},
+            options={"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-4, "maxcor": 20},
         )
         if found.fun < lowest:
             best, lowest = np.asarray(found.x), float(found.fun)

@@ -60,6 +60,22 @@ class Block:
 
     def log_likelihood(self, eta: Array) -> tuple[float, Array]:
         """log N(y; 0, K) and its gradient by eta."""
+        value, gradient, _ = self._log_likelihood(eta)
+        return value, gradient
+
+    def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array]:
+        """`log_likelihood`, and its gradient by the ordered coordinates of the rows: (n, d)."""
+        value, gradient, W = self._log_likelihood(eta)
+        W = np.tril(W) + np.tril(W, -1).T
+        by_rows = np.zeros_like(self.X)
+        for component, rows in self.members:
+            cross = Cross([(component, rows)], self.X, eta)
+            slopes = cross.with_slopes(self.X[rows])[1]
+            by_rows[rows] += 2.0 * slopes.times(W[rows])  # rows enter K on both sides
+        return value, gradient, by_rows
+
+    def _log_likelihood(self, eta: Array) -> tuple[float, Array, Array]:
+        """The value, its gradient by eta, and by K: that one's lower triangle."""
         K, parts = self.covariance(eta)
         L, _ = cholesky(K)
         alpha = solve(L, self.y)
@@ -70,7 +86,7 @@ class Block:
         W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
         gradient = self._gram.pull_back(W, parts, eta)
         gradient[-1] += np.exp(eta[-1]) * float(np.diag(W)[self._learned].sum())
-        return value, gradient
+        return value, gradient, W
 
 
 def solve(L: Array, right: Array) -> Array:
@@ -115,6 +131,20 @@ class AdditiveGP:
             value += one
             gradient += by_eta
         return value, self.hyper.matrix.T @ gradient
+
+    def log_likelihood_by_rows(self, theta: Array) -> tuple[float, Array, Array]:
+        """`log_likelihood`, and its gradient by the ordered coordinates of the rows: (n, d)."""
+        eta = self.hyper.eta(theta)
+        value, gradient, by_rows = 0.0, np.zeros(len(eta)), []
+        for block in self.blocks:
+            one, by_eta, by_row = block.log_likelihood_by_rows(eta)
+            value += one
+            gradient += by_eta
+            by_rows.append(by_row)
+        at = self.order[np.concatenate(self._groups)]
+        ordered = np.empty((len(at), self.blocks[0].X.shape[1]))
+        ordered[at] = np.vstack(by_rows)
+        return value, self.hyper.matrix.T @ gradient, ordered
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
         """The log likelihood plus the log prior, and the gradient."""

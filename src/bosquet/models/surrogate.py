@@ -37,6 +37,10 @@ class Surrogate:
         """The rows as the components read them."""
         return X
 
+    def pull_back(self, X: Array, gradient: Array) -> Array:  # noqa: ARG002 - for embeddings
+        """Derivatives by the coordinates of the space, from those by the embedded ones."""
+        return gradient
+
     def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:
         """The posterior at rows of the space that lie on one path."""
         return posterior.on_path(path)
@@ -55,6 +59,9 @@ class SurrogateGP:
     @property
     def hyper(self) -> Hyperparameters:
         return self._surrogate.hyper
+
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        return self._gp.log_likelihood(theta)
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         return self._gp.fit(starts, max_iterations)

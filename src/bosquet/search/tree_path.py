@@ -97,7 +97,7 @@ class PathSearch:
                 rows = np.vstack([self._on_path(path, starts.copy()), rows])
             found.append(self.score(path, rows))
         found.sort(key=lambda scored: -scored.values[0])
-        polished = [self._polish(scored, rng) for scored in found[: self._effort.polished_paths]]
+        polished = [self.polish(scored, rng) for scored in found[: self._effort.polished_paths]]
         found = polished + found[self._effort.polished_paths :]
         return sorted(found, key=lambda scored: -scored.values[0])
 
@@ -140,7 +140,7 @@ class PathSearch:
                 (continuous if is_continuous(d.parameter) else discrete).append(d.index)
         return continuous, discrete
 
-    def _polish(self, scored: Scored, rng: np.random.Generator) -> Scored:
+    def polish(self, scored: Scored, rng: np.random.Generator) -> Scored:
         continuous, discrete = self._free(scored.path)
         X = scored.X[: self._effort.polished]
         X = self._climb(scored.path, X, continuous)

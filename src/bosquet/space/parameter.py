@@ -358,6 +358,21 @@ class Choice:
 Parameter: TypeAlias = Float | Int | Choice
 
 
+def shared_branches(
+    subspaces: Mapping[Option, Mapping[str, Parameter]],
+) -> dict[Any, dict[str, Parameter]]:
+    """The branches of a choice; equal parameters of one name under several options are shared."""
+    options: dict[tuple[str, Parameter], list[Option]] = {}
+    for option, subspace in subspaces.items():
+        for named in subspace.items():
+            options.setdefault(named, []).append(option)
+    branches: dict[Any, dict[str, Parameter]] = {option: {} for option in subspaces}
+    for (name, parameter), members in options.items():
+        key = members[0] if len(members) == 1 else tuple(members)
+        branches.setdefault(key, {})[name] = parameter
+    return branches
+
+
 def details(parameter: Parameter) -> str:
     """What distinguishes a parameter beyond its range, for messages and drawings."""
     notes = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -219,6 +219,23 @@ class Space:
             if name not in active:
                 raise ConfigError(f"{name!r} is not active in {valid!r}")
         return valid
+
+    def configure(self, value_of: Callable[[Dimension], Any]) -> Config:
+        """The configuration of the values that the active parameters, asked top-down, take.
+
+        A value that a parameter does not have raises ValueError or TypeError. Constraints are not
+        looked at.
+        """
+        config: Config = {}
+        options: dict[int, int] = {}
+        for dimension in self.dimensions:
+            if self.tree.is_active(dimension.node, options):
+                parameter = dimension.parameter
+                value = parameter.check(value_of(dimension))
+                config[dimension.name] = value
+                if isinstance(parameter, Choice):
+                    options[dimension.index] = parameter.index(value)
+        return config
 
     @cached_property
     def has_defaults(self) -> bool:

@@ -10,6 +10,7 @@ from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
 from bosquet.strategies.boing import BOinG, BOinGPlus
 from bosquet.strategies.designs import Random, Sobol
+from bosquet.strategies.htbo import HTBO
 from bosquet.strategies.tree_ei import TreeEI
 from bosquet.strategies.turbo import Turbo
 
@@ -23,6 +24,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
         BOinG,
         BOinGPlus,
         FlatGP,
+        HTBO,
         Independent,
         Marginal,
         Random,
@@ -33,6 +35,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
 }
 
 __all__ = [
+    "HTBO",
     "STRATEGIES",
     "AddTree",
     "Additive",

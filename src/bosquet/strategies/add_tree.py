@@ -33,6 +33,7 @@ from bosquet.data import Key, key_of
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.base import PathPosterior
 from bosquet.models.surrogate import Surrogate, SurrogatePosterior
+from bosquet.models.warping import WarpName
 from bosquet.search.node_sum import maximise_node_sum, promising_paths
 from bosquet.search.tree_path import Path
 from bosquet.space import Space
@@ -72,13 +73,17 @@ class AddTree(SurrogateStrategy):
         hierarchical: bool = True,
         explore_every: int | None = 6,
         transforms: bool = True,
+        warp: bool | WarpName = False,
     ) -> None:
         super().__init__(
             acquisition=acquisition,
             kernel=kernel,
             explore_every=explore_every,
             transforms=transforms,
+            warp=warp,
         )
+        if acquisition == "node-ucb" and self.warp:
+            raise ValueError("acquisition='node-ucb' searches nodes as they are: use warp=False")
         if acquisition == "node-ucb" and interactions:
             raise ValueError(
                 "acquisition='node-ucb' adds up separate nodes, which interactions along a path "

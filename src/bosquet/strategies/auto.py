@@ -1,4 +1,6 @@
-"""The default strategy: two beliefs about a conditional space, ranked by what they explain.
+"""The default strategy, by the space: beliefs about it, ranked by what they explain.
+
+On a space with conditions there are two.
 
 `add-tree`: a function is a sum over nodes, so what branches share they share exactly. `arc`: one GP
 over everything, in which branches are alike and anything may interact. Each is fitted with its own
@@ -6,7 +8,9 @@ kernel and transform; the one with the higher log posterior density proposes, an
 the other: a belief that keeps looking where it is right never learns that it is wrong elsewhere.
 
 While trials are few every ask compares them, later every tenth, and beyond 100 trials the order
-stays. On a space without conditions there is nothing to choose.
+stays. On a space without conditions there is nothing to rank: one GP over all variables (which
+`add-tree` is there), or from eight variables on `additive`, which has that GP beside groups that it
+learns.
 
 With very many trials a Gaussian process on all of them is slow, and `boing` proposes.
 """
@@ -30,7 +34,7 @@ from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
-_MANY = 8  # variables without conditions from which on groups of them are looked for
+_MANY_VARIABLES = 8  # without conditions: groups of them are looked for
 _VERY_MANY = 300  # trials from which on `boing` proposes
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
@@ -80,7 +84,7 @@ def rivals_on(space: Space) -> list[GPStrategy]:
     """The beliefs that may fit a space."""
     if space.n_paths > 1:
         return [AddTree(), Arc()]
-    return [AddTree(), Additive()] if len(space) >= _MANY else [AddTree()]
+    return [Additive() if len(space) >= _MANY_VARIABLES else AddTree()]
 
 
 def _compares(n: int) -> bool:

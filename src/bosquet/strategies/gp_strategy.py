@@ -22,8 +22,9 @@ from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
+from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import Path, PathSearch, Scored
 from bosquet.space import Config, Space
@@ -303,16 +304,28 @@ class GPStrategy(Strategy):
         acquisition = self.acquisition_at(task, fitted, best)
         belief_on = self.belief_on(fitted)
         search = PathSearch(task.space, belief_on, acquisition, feasibility_of(task))
-        said: dict[str, Any] = {}
-        if task.candidates is None:
-            starts, said = self.starts(task, fitted, acquisition, rng)
-            paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
-            scored = search.maximise(paths, good, rng, starts)
+        if task.candidates is not None:
+            return self.chosen(task, fitted, *score_candidates(task, search, taken), taken)
+        starts, said = self.starts(task, fitted, acquisition, rng)
+        paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
+        scored = search.maximise(paths, good, rng, starts)
+        found = self.chosen(task, fitted, scored, None, taken)
+        return None if found is None else replace(found, info=found.info | said)
+
+    def chosen(
+        self,
+        task: Task,
+        fitted: Fitted,
+        scored: Sequence[Scored],
+        candidates: dict[bytes, Config] | None,
+        taken: Collection[Key],
+    ) -> Proposal | None:
+        """The best free and feasible one of rows by path, which may be those of candidates."""
+        if candidates is None:
             found = first_free(task, scored, taken, apart=fitted.pending)
             found = found or first_free(task, scored, taken)
         else:
-            scored, configs = score_candidates(task, search, taken)
-            found = first_free(task, scored, taken, lambda x: configs[x.tobytes()])
+            found = first_free(task, scored, taken, lambda x: candidates[x.tobytes()])
         if found is None:
             return None
         config, value = found
@@ -321,8 +334,7 @@ class GPStrategy(Strategy):
             values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
         if self.acquisition == "ei":
             values = {path: float(np.exp(value)) for path, value in values.items()}
-        found_there = self.proposal(task.space, config, values)
-        return replace(found_there, info=found_there.info | said)
+        return self.proposal(task.space, config, values)
 
     def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
         if self.acquisition in ("logei", "ei"):
@@ -353,7 +365,27 @@ class GPStrategy(Strategy):
 
 
 class SurrogateStrategy(GPStrategy):
-    """A strategy whose model is a sum of components."""
+    """A strategy whose model is a sum of components.
+
+    ``warp=True`` bends the axis of every continuous variable as the data want it.
+    """
+
+    def __init__(
+        self,
+        *,
+        acquisition: AcquisitionName = "logei",
+        kernel: KernelName = "evidence",
+        explore_every: int | None = 6,
+        transforms: bool = True,
+        warp: bool | WarpName = False,
+    ) -> None:
+        super().__init__(
+            acquisition=acquisition,
+            kernel=kernel,
+            explore_every=explore_every,
+            transforms=transforms,
+        )
+        self.warp = warp_name(warp)
 
     @abstractmethod
     def surrogate(self, space: Space, setting: Setting) -> Surrogate:
@@ -363,7 +395,7 @@ class SurrogateStrategy(GPStrategy):
         self.surrogate(space, self.setting_class("matern52"))
 
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
-        return SurrogateGP(self.surrogate(space, setting), X, z, noise)
+        return on_rows(self.surrogate(space, setting), X, z, noise, self.warp)
 
 
 def explores(space: Space, number: int, every: int | None) -> bool:

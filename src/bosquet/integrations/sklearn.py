@@ -1,0 +1,358 @@
+"""BosquetSearchCV: scikit-learn's search with cross-validation, by bosquet's strategies.
+
+Candidates are proposed as evaluations come in, instead of all at once. A score is the mean over
+folds; how far a candidate's folds scatter, beyond what all candidates find hard or easy in them, is
+the noise that the model is told of.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._split import _yields_constant_splits
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from bosquet.data import Evaluation, History, Trial
+from bosquet.errors import SpaceError, SpaceExhausted
+from bosquet.optimizer import Optimizer
+from bosquet.space import Choice, Config, Float, Int, Space
+from bosquet.space.parameter import Option, Parameter, shared_branches
+from bosquet.strategies import Strategy
+from bosquet.strategies.base import Task, fresh_configs
+
+_TAIL = 1e-3  # of a distribution, on either side, that is left out of its range
+_LONG = 1000  # high over low: a distribution beyond is searched by logarithms
+_GRID = "grid"  # the choice between the dicts of a list
+
+
+class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
+    """A search over the parameters of an estimator, as `RandomizedSearchCV` but learning.
+
+    ``space`` is a `bosquet.Space`, or a dict from parameter names (``step__param``) to
+
+    - a `Float`, `Int` or `Choice`,
+    - a list of values of any kind, estimators included; ascending numbers are taken as ordered,
+    - a dict from such values to what else is to be searched with them, in the same form,
+    - a distribution of scipy.stats, of which the range counts;
+
+    or a list of such dicts, of which each candidate follows one. ``strategy`` is as for
+    `bosquet.Optimizer`; the other arguments are those of `RandomizedSearchCV`. With several metrics
+    the one that ``refit`` names is searched for.
+
+    After `fit` there are also ``space_``, the `Space` searched, and ``history_``.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 - as scikit-learn has it
+        **BaseSearchCV._parameter_constraints,
+        "space": [Space, dict, list],
+        "n_iter": [Interval(numbers.Integral, 1, None, closed="left")],
+        "strategy": [str, Strategy],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Any,
+        *,
+        n_iter: int = 30,
+        strategy: str | Strategy = "auto",
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+    ) -> None:
+        self.space = space
+        self.n_iter = n_iter
+        self.strategy = strategy
+        self.random_state = random_state
+        super().__init__(
+            estimator=estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+
+    _checked_cv_orig: Any  # set by scikit-learn
+
+    def _check_input_parameters(self, X: Any, y: Any, split_params: dict[str, Any]) -> None:
+        """Keeps splits that would differ from call to call as they are this time."""
+        cv = self._checked_cv_orig
+        if not _yields_constant_splits(cv):
+            self._checked_cv_orig = check_cv(list(cv.split(X, y, **split_params)))
+
+    def _run_search(
+        self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any = None
+    ) -> None:
+        declared = _Declared(self.space)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._failed: dict[int, dict[str, Any]] = {}  # candidate -> its parameters
+        trials: list[Trial] = []
+        folds = np.zeros((0, self.n_splits_))
+        # As many candidates at a time as keep the workers busy.
+        at_once = math.ceil(joblib.effective_n_jobs(self.n_jobs) / self.n_splits_)
+        search = _Task(self, callback_ctx, "search", None)
+        while len(trials) < self.n_iter:
+            history = _history(declared.space, trials, folds)
+            try:
+                asked = self._ask(history, seed, min(at_once, self.n_iter - len(trials)))
+            except SpaceExhausted:
+                warnings.warn(
+                    f"The space has only {len(trials)} candidates, fewer than "
+                    f"n_iter={self.n_iter}.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                break
+            candidates = [declared.params_of(trial.config) for trial in asked]
+            batch = _Task(self, search.context, "batch", len(asked) * self.n_splits_)
+            evaluate = partial(evaluate_candidates, candidates, **batch.argument)
+            folds = np.vstack([folds, self._scores(evaluate, candidates, len(trials))])
+            batch.end()
+            trials += asked
+        if len(self._failed) == len(trials):
+            raise ValueError(self._all_failed)
+        search.end()
+        self.space_ = declared.space
+        self.history_ = _history(declared.space, trials, folds)
+
+    def _ask(self, history: History, seed: int, n: int) -> list[Trial]:
+        """New candidates: the same folds would only give the same scores again."""
+        optimizer = Optimizer(
+            history.space, self.strategy, seed=seed, direction="maximize", history=history
+        )
+        taken = {trial.key for trial in history.trials}
+        rng = np.random.default_rng([seed, len(history)])
+        fresh = Task(history.space, History(history.space))
+        asked = []
+        for trial in optimizer.ask(n):
+            if trial.key in taken:
+                try:
+                    (config,) = fresh_configs(fresh, 1, rng, taken)
+                except SpaceExhausted:
+                    break
+                trial = Trial(trial.number, config, info=trial.info)
+            taken.add(trial.key)
+            asked.append(trial)
+        if not asked:
+            raise SpaceExhausted("every candidate has been evaluated")
+        return asked
+
+    # -- candidates of which no fold could be fitted -----------------------------------------
+
+    def _scores(
+        self,
+        evaluate: Callable[[], dict[str, Any]],
+        candidates: Sequence[dict[str, Any]],
+        first: int,
+    ) -> NDArray[np.float64]:
+        """The scores of candidates, by fold; NaN for one that could not be fitted.
+
+        scikit-learn gives up when all fits of a call fail. In a search that goes step by step
+        that may be a single candidate: it is told as a failure, and the search goes on.
+        """
+        try:
+            results = evaluate()
+        except ValueError as error:
+            if self.error_score == "raise" or " fits failed" not in str(error):
+                raise
+            warnings.warn(str(error), FitFailedWarning, stacklevel=2)
+            self._all_failed = str(error)
+            self._failed |= {first + i: params for i, params in enumerate(candidates)}
+            return np.full((len(candidates), self.n_splits_), np.nan)
+        metric = self.refit if isinstance(self.refit, str) else "score"
+        if f"mean_test_{metric}" not in results:
+            raise ValueError(
+                f"refit={self.refit!r} must be the name of the metric to search for "
+                "when there are several"
+            )
+        scores = [results[f"split{k}_test_{metric}"] for k in range(self.n_splits_)]
+        return np.column_stack(scores)[-len(candidates) :]
+
+    def _format_results(
+        self,
+        candidate_params: Sequence[dict[str, Any]],
+        n_splits: int,
+        out: Sequence[dict[str, Any]],
+        more_results: Any = None,
+    ) -> dict[str, Any]:
+        """The results with the failed candidates at their places, scored by ``error_score``."""
+        params, rows = list(candidate_params), list(out)
+        for position, failed in sorted(self._failed.items()):
+            params.insert(position, failed)
+            where = position * n_splits
+            rows[where:where] = [_failed_like(out[0], self.error_score)] * n_splits
+        results: dict[str, Any] = super()._format_results(params, n_splits, rows, more_results)
+        return results
+
+
+class _Task:
+    """A task of scikit-learn's callbacks; nothing where it has none (before 1.9)."""
+
+    def __init__(self, search: BosquetSearchCV, above: Any, name: str, most: int | None) -> None:
+        self._search = search
+        self.context = None
+        if above is not None:
+            ordered = most is None  # batches come one after the other, the fits of one do not
+            below = above.subcontext(task_name=name, max_subtasks=most, sequential_subtasks=ordered)
+            self.context = below.call_on_fit_task_begin(estimator=search)
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        return {} if self.context is None else {"callback_ctx": self.context}
+
+    def end(self) -> None:
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self._search)
+
+
+def _failed_like(row: Mapping[str, Any], error_score: float) -> dict[str, Any]:
+    """A result of scikit-learn's for a fit that failed, after the pattern of another."""
+
+    def scores(found: Any) -> Any:
+        return dict.fromkeys(found, error_score) if isinstance(found, dict) else error_score
+
+    times = dict.fromkeys(("fit_time", "score_time"), math.nan)
+    parts = {name: scores(row[name]) for name in ("test_scores", "train_scores") if name in row}
+    return {**row, **times, **parts}
+
+
+def _history(space: Space, asked: Sequence[Trial], folds: NDArray[np.float64]) -> History:
+    """The trials with the mean over folds, and the variance that this mean has.
+
+    A score is taken as candidate + fold + noise: that some folds are harder than others says
+    nothing about a candidate. So the variance is that of what the two do not explain. A few folds
+    tell little about one candidate's own, which therefore counts half; the mean of all the rest.
+    """
+    means = folds.mean(axis=1)
+    valid = np.isfinite(means)
+    n, k = np.count_nonzero(valid), folds.shape[1]
+    variances: list[float | None] = [None] * len(folds)
+    if n > 1 and k > 1:
+        rest = folds - means[:, None]
+        rest -= rest[valid].mean(axis=0)
+        own = (rest**2).sum(axis=1) / (k - 1) / k * n / (n - 1)
+        variances = ((own + own[valid].mean()) / 2).tolist()
+    trials = [
+        trial.completed(Evaluation(mean, variance))
+        if good
+        else trial.failed("not fitted or scored")
+        for trial, mean, variance, good in zip(asked, means, variances, valid, strict=True)
+    ]
+    return History(space, trials, "maximize")
+
+
+# -- declarations ----------------------------------------------------------------------------
+
+
+class _Declared:
+    """A space as users of scikit-learn write it, as a `Space`; and the way back."""
+
+    def __init__(self, declaration: Any) -> None:
+        self._objects: dict[tuple[str, Option], Any] = {}
+        if isinstance(declaration, Space):
+            self.space = declaration
+        elif isinstance(declaration, Mapping):
+            self.space = Space(self._parameters(declaration))
+        else:
+            grids: dict[Option, dict[str, Parameter]] = {
+                i: self._parameters(grid) for i, grid in enumerate(declaration)
+            }
+            self.space = Space({_GRID: Choice(shared_branches(grids))})
+        self._grids = isinstance(declaration, list)
+
+    def params_of(self, config: Config) -> dict[str, Any]:
+        """What `set_params` takes."""
+        return {
+            name: self._objects.get((name, value), value)
+            for name, value in config.items()
+            if not (self._grids and name == _GRID)
+        }
+
+    def _parameters(self, declaration: Any) -> dict[str, Parameter]:
+        if not isinstance(declaration, Mapping):
+            raise SpaceError(f"space: {declaration!r} must be a dict from names to values")
+        return {name: self._parameter(name, value) for name, value in declaration.items()}
+
+    def _parameter(self, name: str, declared: Any) -> Parameter:
+        if isinstance(declared, (Float, Int, Choice)):
+            return declared
+        if hasattr(declared, "ppf"):
+            return _from_distribution(name, declared)
+        if isinstance(declared, Mapping):
+            return self._branching(name, declared)
+        if isinstance(declared, Iterable) and not isinstance(declared, (str, bytes)):
+            options = self._options(name, list(declared))
+            return Choice(options, ordered=_ascending(options))
+        raise SpaceError(
+            f"space: {name!r} must be a Float, Int or Choice, a list, a dict from values to what "
+            f"exists with them, or a scipy distribution, not {declared!r}"
+        )
+
+    def _branching(self, name: str, declared: Mapping[Any, Any]) -> Choice:
+        values = [value for value in declared if not isinstance(value, tuple)]
+        options = dict(zip(values, self._options(name, values), strict=True))
+        branches: dict[Any, dict[str, Parameter]] = {}
+        for key, below in declared.items():
+            members = key if isinstance(key, tuple) else (key,)
+            unknown = [value for value in members if value not in options]
+            if unknown:
+                raise SpaceError(f"space: {name!r}: {unknown[0]!r} of {key!r} has no entry itself")
+            named = tuple(options[value] for value in members)
+            branches[named if isinstance(key, tuple) else named[0]] = self._parameters(below)
+        return Choice(branches)
+
+    def _options(self, name: str, values: list[Any]) -> list[Option]:
+        """The values themselves where a space can have them, else labels for them."""
+        try:
+            return list(Choice(values).options)
+        except SpaceError:
+            if not values:
+                raise
+        labels: list[Option] = [
+            value if isinstance(value, str) else " ".join(repr(value).split()) for value in values
+        ]
+        self._objects |= {(name, label): v for label, v in zip(labels, values, strict=True)}
+        return labels
+
+
+def _ascending(options: Sequence[Any]) -> bool:
+    plain = all(isinstance(o, (int, float)) and not isinstance(o, bool) for o in options)
+    return plain and len(options) > 2 and list(options) == sorted(options)
+
+
+def _from_distribution(name: str, distribution: Any) -> Float | Int:
+    """The range of a frozen distribution of scipy.stats, without long tails."""
+    low, high = distribution.support()
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = distribution.ppf([_TAIL, 1 - _TAIL])
+    name_of_kind = getattr(getattr(distribution, "dist", None), "name", "")
+    log = low > 0 and (name_of_kind in ("loguniform", "reciprocal") or high / low > _LONG)
+    try:
+        if hasattr(distribution, "pmf"):
+            return Int(low, high, log=log)
+        return Float(low, high, log=log)
+    except SpaceError as error:
+        raise SpaceError(f"space: {name!r}: the range of its distribution: {error}") from None

@@ -1,0 +1,397 @@
+"""Treed Gaussian processes (Assael, Wang & de Freitas, 2014): a CART whose leaves have their own
+hyper-parameters.
+
+Glossary (n rows of d unit coordinates; a cell is a node of the tree)
+    U(A)     mean squared deviation of the targets in cell A; I is what a split takes away, Eq. (1)
+    path     the cells from the root, which holds everything, down to a leaf
+    w_i      the weight of the likelihood of cell i for a leaf j below it, Eq. (2)
+    theta    hyper-parameters; ``posterior(theta)`` starts every leaf from those of the root
+
+A threshold is put at an observed value, and what lies there belongs to both children (Figure 1): a
+leaf knows the function at its edges. On conditional spaces a cell may be split by a variable that
+exists on every path that the cell still allows; so branching choices come first, by option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.kernels.components import Hyperparameters
+from bosquet.kernels.features import is_category
+from bosquet.models.base import Belief, PathModel, PathPosterior
+from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.sampling import slice_sample
+from bosquet.space import Space
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Index = NDArray[np.int64]
+Inference = Literal["map", "mcmc"]
+
+_ROUNDING = 1e-12  # of U, and of targets: a gain below it is none
+_ITERATIONS = 20  # of L-BFGS-B per leaf
+_TOLERANCE = 1e-3  # of the log posterior, which is some tens
+_SAMPLES = 8
+_BURN_IN = 4
+_WIDTH = 1.0  # of slices, in logarithms
+
+
+# -- the tree --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A node of the tree: a box of unit coordinates, closed on both sides, and what is in it."""
+
+    lower: Array
+    upper: Array
+    allowed: Mapping[int, tuple[int, ...]]
+    """By dimension of a category, its options; all of them where it is not named."""
+    rows: Index
+
+    def sure(self, space: Space, node: int) -> bool:
+        """Whether a node of the space is active everywhere in the cell."""
+        return all(
+            set(self.allowed.get(link.choice, range(space.tree.choice(link.choice).n_values)))
+            <= set(link.options)
+            for link in space.tree.conditions(node)
+        )
+
+
+@dataclass(frozen=True)
+class Split:
+    """x <= threshold goes left, x >= threshold right; or one option left, all others right."""
+
+    dimension: int
+    threshold: float
+    option: int | None = None
+
+    def sides(self, space: Space, X: Array) -> tuple[Bools, Bools]:
+        """Which rows belong to the children; those at a threshold to both."""
+        x = X[:, self.dimension]
+        if self.option is None:
+            return x <= self.threshold, x >= self.threshold
+        left = space.tree.choice(self.dimension).option_index(x) == self.option
+        return left, ~left
+
+    def cut(self, space: Space, cell: Cell, X: Array) -> tuple[Cell, Cell]:
+        left, right = (cell.rows[side] for side in self.sides(space, X[cell.rows]))
+        k = self.dimension
+        if self.option is None:
+            upper, lower = cell.upper.copy(), cell.lower.copy()
+            upper[k] = lower[k] = self.threshold
+            return replace(cell, upper=upper, rows=left), replace(cell, lower=lower, rows=right)
+        options = cell.allowed.get(k, tuple(range(space.tree.choice(k).n_values)))
+        others = tuple(option for option in options if option != self.option)
+        return (
+            replace(cell, allowed={**cell.allowed, k: (self.option,)}, rows=left),
+            replace(cell, allowed={**cell.allowed, k: others}, rows=right),
+        )
+
+
+@dataclass(frozen=True)
+class Leaf:
+    path: tuple[Cell, ...]
+
+    @property
+    def cell(self) -> Cell:
+        return self.path[-1]
+
+    @property
+    def weights(self) -> Array:
+        """w_i of the cells of the path, from the root down to the leaf, whose own is 1."""
+        size = np.array([len(cell.rows) for cell in self.path])
+        above = np.arange(len(self.path))[::-1]  # depth_j - depth_i
+        return np.asarray(size[-1] / size / (1.0 + above))
+
+
+@dataclass(frozen=True)
+class _Branch:
+    split: Split
+    children: tuple[_Branch | int, _Branch | int]
+    """Further splits, or the index of a leaf."""
+
+
+class Cart:
+    """A regression tree on the rows of a space, with at least ``least`` of them in every leaf."""
+
+    def __init__(self, space: Space, X: Array, y: Array, least: int = 5) -> None:
+        if least < 1:
+            raise ValueError(f"least={least} must be at least 1 row in a leaf")
+        self._space, self._X, self._y, self._least = space, X, y, least
+        self.leaves: list[Leaf] = []
+        d = len(space)
+        root = Cell(np.zeros(d), np.ones(d), {}, np.arange(len(y)))
+        self._root = self._grow((root,))
+
+    def _grow(self, path: tuple[Cell, ...]) -> _Branch | int:
+        split = self._best(path[-1])
+        if split is None:
+            self.leaves.append(Leaf(path))
+            return len(self.leaves) - 1
+        left, right = split.cut(self._space, path[-1], self._X)
+        return _Branch(split, (self._grow((*path, left)), self._grow((*path, right))))
+
+    def _best(self, cell: Cell) -> Split | None:
+        """The split with the highest I of Eq. (1), if that is positive."""
+        y = self._y[cell.rows]
+        rounding = _ROUNDING * float(np.max(np.abs(y)))
+        y = y - y.mean()
+        best, least = None, (1.0 - _ROUNDING) * float(np.mean(y**2)) - rounding**2
+        for split, left in self._splits(cell, y):
+            if left < least:
+                best, least = split, left
+        return best
+
+    def _splits(self, cell: Cell, y: Array) -> Iterator[tuple[Split, float]]:
+        """What may split a cell into smaller ones, and what that leaves of its U."""
+        for d in self._space.dimensions:
+            if not cell.sure(self._space, d.node):
+                continue
+            x = self._X[cell.rows, d.index]
+            if is_category(d.parameter) or d.index in self._space.tree.children:
+                taken = self._space.tree.choice(d.index).option_index(x)
+                for option in np.unique(taken):
+                    left = taken == option
+                    if min(left.sum(), (~left).sum()) >= self._least:
+                        rest = len(y[left]) * np.var(y[left]) + len(y[~left]) * np.var(y[~left])
+                        yield Split(d.index, 0.0, int(option)), float(rest) / len(y)
+            else:
+                yield from self._thresholds(d.index, x, y)
+
+    def _thresholds(self, index: int, x: Array, y: Array) -> Iterator[tuple[Split, float]]:
+        """The best threshold of one coordinate."""
+        order = np.argsort(x, kind="stable")
+        values, first = np.unique(x[order], return_index=True)
+        n, n_right = len(y), len(y) - first  # rows at or above each value
+        n_left = np.append(first[1:], n)  # rows at or below it
+        sums = [np.concatenate([[0.0], np.cumsum(y[order] ** power)]) for power in (1, 2)]
+        below, above = ([s[n_left] for s in sums], [s[-1] - s[first] for s in sums])
+        # |A| U(A) = sum of squares - (sum)^2 / |A|
+        rest = below[1] - below[0] ** 2 / n_left + above[1] - above[0] ** 2 / n_right
+        fits = (np.minimum(n_left, n_right) >= self._least) & (np.maximum(n_left, n_right) < n)
+        if fits.any():
+            at = int(np.argmin(np.where(fits, rest, np.inf)))
+            yield Split(index, float(values[at])), float(rest[at]) / n
+
+    def leaf_of(self, X: Array) -> Index:
+        """The index of each row's leaf; at a threshold the left one."""
+        found = np.empty(len(X), dtype=np.int64)
+
+        def descend(branch: _Branch | int, rows: Index) -> None:
+            if isinstance(branch, int):
+                found[rows] = branch
+                return
+            left = branch.split.sides(self._space, X[rows])[0]
+            descend(branch.children[0], rows[left])
+            descend(branch.children[1], rows[~left])
+
+        descend(self._root, np.arange(len(X)))
+        return found
+
+
+# -- the model -------------------------------------------------------------------------------
+
+
+class RowsModel(PathModel, Protocol):
+    """A model of some rows whose likelihood can be weighed with that of others."""
+
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """The log marginal likelihood and its gradient."""
+
+
+class PathLikelihood:
+    """Eq. (2): the weighted log likelihoods of the cells above a leaf, and the log prior."""
+
+    def __init__(self, models: Sequence[RowsModel], weights: Array) -> None:
+        self._models, self._weights = models, weights
+        self.hyper = models[0].hyper
+
+    def _log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        value, gradient = 0.0, np.zeros(len(theta))
+        for model, weight in zip(self._models, self._weights, strict=True):
+            one, by_theta = model.log_likelihood(theta)
+            value += weight * one
+            gradient += weight * by_theta
+        return value, gradient
+
+    def log_posterior(self, theta: Array) -> tuple[float, Array]:
+        return with_prior(self._log_likelihood, self.hyper, theta)
+
+    def map(self, start: Array) -> Array:
+        return maximise(self.log_posterior, self.hyper, [start], _ITERATIONS, _TOLERANCE)[0]
+
+    def sample(self, start: Array, n: int, rng: np.random.Generator) -> Array:
+        def log_density(theta: Array) -> float:
+            try:
+                return self.log_posterior(theta)[0]
+            except np.linalg.LinAlgError:
+                return -np.inf
+
+        width = np.minimum(_WIDTH, self.hyper.sd)
+        bounds = {"lower": self.hyper.lower, "upper": self.hyper.upper}
+        return slice_sample(log_density, start, width, n, rng, burn_in=_BURN_IN, **bounds)
+
+
+class TreedGP:
+    """A model whose hyper-parameters change from leaf to leaf: a `PathModel`.
+
+    ``grow`` gives the tree, ``make`` the model of some rows, and ``noise`` are the variances known
+    of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves predict
+    from all rows (section 3.3), with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf
+    has several posteriors.
+    """
+
+    def __init__(
+        self,
+        grow: Callable[[], Cart],
+        make: Callable[[Index], RowsModel],
+        noise: Array,
+        *,
+        starts: Sequence[Array] = (),
+        inference: Inference = "map",
+        leaf_only: bool = False,
+    ) -> None:
+        self._starts = starts
+        self._grow, self._make, self._noise = grow, make, noise
+        self._inference, self._leaf_only = inference, leaf_only
+        self._root = make(np.arange(len(noise)))
+
+    @property
+    def hyper(self) -> Hyperparameters:
+        return self._root.hyper
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        """A cold fit, one that starts from the prior, has the other starts as well."""
+        cold = any(np.array_equal(start, self.hyper.mean) for start in starts)
+        return self._root.fit([*starts, *self._starts] if cold else starts, max_iterations)
+
+    def remember(self, theta: Array) -> Any:
+        return self._root.remember(theta)
+
+    def recall(self, remembered: Any) -> Array | None:
+        return self._root.recall(remembered)
+
+    def posterior(self, theta: Array) -> TreedPosterior:
+        tree = self._grow()
+        models: dict[int, RowsModel] = {}  # by identity of the cell: leaves share those above
+
+        def model_of(cell: Cell) -> RowsModel:
+            if id(cell) not in models:
+                whole = len(cell.rows) == len(self._noise)
+                models[id(cell)] = self._root if whole else self._make(cell.rows)
+            return models[id(cell)]
+
+        # Not the generator of the run: a chain depends on the data alone.
+        rng = np.random.default_rng(len(self._noise))
+        leaves = []
+        for leaf in tree.leaves:
+            likelihood = PathLikelihood([model_of(cell) for cell in leaf.path], leaf.weights)
+            best = theta if len(leaf.path) == 1 else likelihood.map(theta)
+            thetas = [best]
+            if self._inference == "mcmc":
+                thetas = list(likelihood.sample(best, _SAMPLES, rng))
+            given = model_of(leaf.cell) if self._leaf_only else self._root
+            leaves.append(
+                LeafPosterior(
+                    leaf,
+                    tuple(given.posterior(one) for one in thetas),
+                    float(np.median(self._noise[leaf.cell.rows])),
+                )
+            )
+        return TreedPosterior(tree, tuple(leaves), self._root.hyper.eta(theta))
+
+
+@dataclass(frozen=True)
+class LeafPosterior:
+    """What is believed in one leaf: by one posterior, or by equally likely ones."""
+
+    leaf: Leaf
+    samples: tuple[PathPosterior, ...]
+    known: float
+    """The usual noise variance of its rows, where that is known of all; else NaN."""
+
+    @property
+    def noise(self) -> list[float]:
+        """The variance that an evaluation in the leaf is expected to have, by sample."""
+        learned = [float(np.exp(one.eta[-1])) for one in self.samples]
+        return learned if np.isnan(self.known) else [self.known] * len(learned)
+
+    def on_path(self, path: Sequence[int]) -> list[Belief]:
+        return [one.on_path(path) for one in self.samples]
+
+    def with_pending(self, X: Array) -> LeafPosterior:
+        return replace(self, samples=tuple(one.with_pending(X) for one in self.samples))
+
+
+@dataclass(frozen=True)
+class TreedPosterior:
+    """What is believed about f: at each row by the leaf in which it lies."""
+
+    tree: Cart
+    leaves: tuple[LeafPosterior, ...]
+    eta: Array
+    """Of the root."""
+
+    def on_path(self, path: Sequence[int]) -> TreedBelief:
+        return TreedBelief(self.tree, [Mixture(leaf.on_path(path)) for leaf in self.leaves])
+
+    def with_pending(self, X: Array) -> TreedPosterior:
+        return replace(self, leaves=tuple(leaf.with_pending(X) for leaf in self.leaves))
+
+    def noise(self, X: Array) -> Array:
+        """The variance that an evaluation at each row is expected to have."""
+        by_leaf = np.array([np.mean(leaf.noise) for leaf in self.leaves])
+        return by_leaf[self.tree.leaf_of(X)]
+
+
+class TreedBelief:
+    """The posterior at rows of one path, each with the hyper-parameters of its leaf."""
+
+    def __init__(self, tree: Cart, beliefs: Sequence[Belief]) -> None:
+        self._tree, self._beliefs = tree, beliefs
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        mean, variance = np.empty(len(X)), np.empty(len(X))
+        for belief, rows in self._in_leaves(X):
+            mean[rows], variance[rows] = belief.moments(X[rows])
+        return mean, variance
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        mean, variance = np.empty(len(X)), np.empty(len(X))
+        by_mean, by_variance = np.empty_like(X), np.empty_like(X)
+        for belief, rows in self._in_leaves(X):
+            found = belief.moments_with_gradients(X[rows])
+            mean[rows], variance[rows], by_mean[rows], by_variance[rows] = found
+        return mean, variance, by_mean, by_variance
+
+    def _in_leaves(self, X: Array) -> Iterator[tuple[Belief, Bools]]:
+        leaf_of = self._tree.leaf_of(X)
+        for leaf in np.unique(leaf_of):
+            yield self._beliefs[leaf], leaf_of == leaf
+
+
+class Mixture:
+    """Equally likely beliefs, seen as one with their common mean and variance."""
+
+    def __init__(self, beliefs: Sequence[Belief]) -> None:
+        self._beliefs = beliefs
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        means, variances = (
+            np.array(part) for part in zip(*(one.moments(X) for one in self._beliefs), strict=True)
+        )
+        return means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0)
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        parts = zip(*(one.moments_with_gradients(X) for one in self._beliefs), strict=True)
+        means, variances, by_means, by_variances = (np.array(part) for part in parts)
+        mean, by_mean = means.mean(axis=0), by_means.mean(axis=0)
+        apart = 2.0 * np.mean((means - mean)[:, :, None] * by_means, axis=0)
+        variance = variances.mean(axis=0) + means.var(axis=0)
+        return mean, variance, by_mean, by_variances.mean(axis=0) + apart

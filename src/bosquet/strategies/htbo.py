@@ -1,0 +1,266 @@
+"""HTBO: a regression tree whose leaves are Gaussian processes with their own hyper-parameters.
+
+J.-A. M. Assael, Z. Wang and N. de Freitas. Heteroscedastic Treed Bayesian Optimisation. 2014.
+
+==================================  =========================================================
+in the paper                        here
+==================================  =========================================================
+tree, tau at a point, Eq. (1)       ``models.treed.Cart``
+Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``Leaf.weights``
+p(theta)                            not given there: the priors of `AddTree`
+sampling from Eq. (2)               ``inference="mcmc"``, ``models.sampling``
+predictions from all observations   the default; ``leaf_only=True`` is without
+HTBO WARP                           ``warp=True``, ``models.warping``
+adaptive Sobol grid                 ``search="grid"``
+==================================  =========================================================
+
+Where we differ by default, and why. Each leaf is searched as a box of its own, so a small one gets
+as many points as a large one. The kernel and a transform of the targets are chosen by evidence, and
+trials explore as those of every `GPStrategy`. On conditional spaces the model in a leaf is that of
+`AddTree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bosquet.acquisition.averaged import AveragedLogEI, Stacked
+from bosquet.acquisition.base import LogEI
+from bosquet.data import Key
+from bosquet.kernels.components import Hyperparameters, Kind
+from bosquet.models.add_tree import add_tree
+from bosquet.models.base import PathModel
+from bosquet.models.surrogate import Surrogate
+from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
+from bosquet.models.warping import WarpName, on_rows, warp_name
+from bosquet.search.leaves import regions
+from bosquet.search.region import Region
+from bosquet.search.tree_path import Path, PathSearch, Scored, on_path
+from bosquet.space import Config, Space
+from bosquet.space.sampling import sobol
+from bosquet.strategies.base import Proposal, Task
+from bosquet.strategies.gp_strategy import (
+    Fitted,
+    GPStrategy,
+    KernelName,
+    Setting,
+    feasibility_of,
+)
+
+Array = NDArray[np.float64]
+Search = Literal["box", "grid"]
+
+_ROWS = 2048  # scored in one ask, shared among the leaves
+_LEAST_ROWS = 96  # of a leaf
+_POLISHED = 4  # leaves in which the best rows are polished
+_SHORTER = np.log(10.0)  # length-scales than their prior has, to start from
+_GRID = 20_000  # points of the Sobol grid
+_NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
+
+
+class HTBO(GPStrategy):
+    """Gaussian processes on the leaves of a CART; expected improvement leaf by leaf.
+
+    For functions that are flat here and jagged there, and noise that differs from place to place.
+    A leaf has at least ``least`` trials. ``inference`` of its hyper-parameters is ``"map"``, or
+    ``"mcmc"``, over whose samples the improvement is averaged. ``leaf_only`` leaves predict from
+    their own trials. ``warp`` bends the axis of every continuous variable. ``search="grid"`` takes
+    the paper's Sobol grid instead of points of each leaf. The other arguments are those of every
+    `GPStrategy`.
+    """
+
+    name: ClassVar[str] = "htbo"
+
+    def __init__(
+        self,
+        *,
+        least: int = 5,
+        inference: Inference = "map",
+        leaf_only: bool = False,
+        warp: bool | WarpName = False,
+        search: Search = "box",
+        kernel: KernelName = "evidence",
+        explore_every: int | None = 6,
+        transforms: bool = True,
+    ) -> None:
+        super().__init__(kernel=kernel, explore_every=explore_every, transforms=transforms)
+        if isinstance(least, bool) or not isinstance(least, int) or least < 2:
+            raise ValueError(f"least={least!r} must be at least 2 trials in a leaf")
+        if inference not in ("map", "mcmc"):
+            raise ValueError(f"inference={inference!r} must be 'map' or 'mcmc'")
+        if search not in ("box", "grid"):
+            raise ValueError(f"search={search!r} must be 'box' or 'grid'")
+        self.least = least
+        self.inference: Inference = inference
+        self.leaf_only = leaf_only
+        self.warp = warp_name(warp)
+        self.search = search
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Matern-5/2, maximum of Eq. (2), Sobol grid; no transforms and no exploration."""
+        return cls(search="grid", kernel="matern52", explore_every=None, transforms=False)
+
+    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+        return self.treed(space, X, z, noise, setting.kernel)
+
+    def treed(self, space: Space, X: Array, z: Array, noise: Array, kernel: Kind) -> TreedGP:
+        """The model of targets at rows; ``noise`` are known variances, NaN where it is learned."""
+        surrogate = Surrogate(space, *add_tree(space, kind=kernel))
+
+        def make(rows: NDArray[np.int64]) -> RowsModel:
+            return on_rows(surrogate, X[rows], z[rows], noise[rows], self.warp)
+
+        def grow() -> Cart:
+            return Cart(space, X, z, self.least)
+
+        return TreedGP(
+            grow,
+            make,
+            noise,
+            starts=[_rough(surrogate, make(np.arange(1)).hyper)],
+            inference=self.inference,
+            leaf_only=self.leaf_only,
+        )
+
+    # -- the search, leaf by leaf ------------------------------------------------------------
+
+    def _next(
+        self,
+        task: Task,
+        fitted: Fitted,
+        best: float,
+        good: Array,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> Proposal | None:
+        """The best free and feasible configuration found, and the leaf in which it lies."""
+        posterior = cast(TreedPosterior, fitted.posterior)
+        search = _LeafSearch(task, best)
+        configs = None
+        if task.candidates is None:
+            paths = self.paths_to_search(task.space, posterior, good, rng)
+            grid = None if self.search == "box" else _grid(task.space, paths, good, rng)
+            scored = search.maximise(posterior, paths, good, rng, grid)
+        else:
+            left = task.left(taken)
+            units = task.space.to_unit(left)
+            configs = {x.tobytes(): config for x, config in zip(units, left, strict=True)}
+            by_path = task.space.tree.rows_by_path(units)
+            rows = {path: units[inside] for path, inside in by_path.items()}
+            scored = search.score(posterior, rows)
+        found = self.chosen(task, fitted, scored, configs, taken)
+        if found is None:
+            return None
+        return replace(found, info=found.info | _about(task.space, posterior, found.config))
+
+
+def _rough(surrogate: Surrogate, hyper: Hyperparameters) -> Array:
+    """Hyper-parameters to start from where a function may be rough: short length-scales.
+
+    A fit that begins with long ones may take for noise what it does not resolve.
+    """
+    slots = [slot for component in surrogate.components for slot in component.lengths]
+    common = int(np.argmax(hyper.matrix[slots].sum(axis=0)))
+    theta = hyper.mean.copy()
+    theta[common] -= _SHORTER
+    return hyper.clip(theta)
+
+
+class _LeafSearch:
+    """The search of one ask: each leaf with its own posterior, and with its own noise."""
+
+    def __init__(self, task: Task, best: float) -> None:
+        self._space, self._noisy, self._best = task.space, task.history.noisy, best
+        self._feasibility = feasibility_of(task)
+
+    def _search(self, leaf: LeafPosterior, region: Region | None = None) -> PathSearch:
+        noise = leaf.noise if self._noisy else [0.0] * len(leaf.samples)
+        return PathSearch(
+            self._space,
+            lambda path: Stacked(leaf.on_path(path)),
+            AveragedLogEI([LogEI(self._best, one) for one in noise]),
+            self._feasibility,
+            region=region,
+        )
+
+    def score(self, posterior: TreedPosterior, rows: Mapping[Path, Array]) -> list[Scored]:
+        """Given rows by path, in parts by leaf; those with the best row first."""
+        found = [self._search(leaf).score(path, X) for leaf, path, X in _parts(posterior, rows)]
+        return sorted(found, key=lambda one: -one.values[0])
+
+    def maximise(
+        self,
+        posterior: TreedPosterior,
+        paths: list[Path],
+        good: Array,
+        rng: np.random.Generator,
+        grid: Mapping[Path, Array] | None,
+    ) -> list[Scored]:
+        """The rows found in every leaf, on every path; those with the best row first.
+
+        They are rows of a grid, or without one as many of each leaf.
+        """
+        found: list[tuple[PathSearch, Scored]] = []
+        if grid is None:
+            boxes = [
+                (leaf, region)
+                for leaf in posterior.leaves
+                for region in regions(self._space, leaf.leaf.cell, paths)
+            ]
+            share = max(_LEAST_ROWS, _ROWS // len(boxes))
+            for leaf, region in boxes:
+                search = self._search(leaf, region)
+                rows = search.candidates(region.path, good, share, rng)
+                found.append((search, search.score(region.path, rows)))
+        else:
+            for leaf, path, rows in _parts(posterior, grid):
+                search = self._search(leaf, regions(self._space, leaf.leaf.cell, [path])[0])
+                found.append((search, search.score(path, rows)))
+        found.sort(key=lambda one: -one[1].values[0])
+        scored = [search.polish(one, rng) for search, one in found[:_POLISHED]]
+        scored += [one for _, one in found[_POLISHED:]]
+        return sorted(scored, key=lambda one: -one.values[0])
+
+
+def _parts(
+    posterior: TreedPosterior, rows: Mapping[Path, Array]
+) -> Iterator[tuple[LeafPosterior, Path, Array]]:
+    """Rows by path, in parts by leaf."""
+    for path, X in rows.items():
+        leaf_of = posterior.tree.leaf_of(X)
+        for leaf in np.unique(leaf_of):
+            yield posterior.leaves[leaf], path, X[leaf_of == leaf]
+
+
+def _grid(
+    space: Space, paths: list[Path], good: Array, rng: np.random.Generator
+) -> dict[Path, Array]:
+    """A Sobol grid shared among the paths, and as Spearmint has it some rows next to the best."""
+    points = sobol(len(space), int(rng.integers(2**32)), 0, _GRID)
+    near = np.clip(good[0] + _NEAR * rng.standard_normal((_NEARBY, len(space))), 0.0, 1.0)
+    parts = np.array_split(points, len(paths))
+    rows = {p: on_path(space, p, part) for p, part in zip(paths, parts, strict=True)}
+    best = tuple(np.flatnonzero(space.tree.node_activity(good[:1])[0]).tolist())
+    rows[best] = np.vstack([on_path(space, best, near), rows.get(best, good[:0])])
+    return rows
+
+
+def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
+    """The leaf of a configuration, in the values of the user."""
+    leaf = posterior.leaves[posterior.tree.leaf_of(space.to_unit([config]))[0]]
+    cell, where = leaf.leaf.cell, {}
+    for d in space.dimensions:
+        if d.index in cell.allowed:
+            options = space.tree.choice(d.index).options
+            where[d.name] = [options[i] for i in cell.allowed[d.index]]
+        elif cell.lower[d.index] > 0.0 or cell.upper[d.index] < 1.0:
+            ends = np.array([cell.lower[d.index], cell.upper[d.index]])
+            where[d.name] = d.parameter.from_unit(ends)
+    about = {"leaves": len(posterior.leaves), "trials": len(cell.rows), "where": where}
+    return {"leaf": about}

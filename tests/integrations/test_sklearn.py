@@ -1,0 +1,408 @@
+import pickle
+import warnings
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RandomizedSearchCV,
+    ShuffleSplit,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bosquet as bq
+from bosquet.integrations.sklearn import BosquetSearchCV, _Declared, _history
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = load_iris(return_X_y=True)
+    return X[::3], y[::3]
+
+
+def pipeline():
+    return Pipeline([("scale", StandardScaler()), ("model", SVC())])
+
+
+def steps():
+    """Whole steps are swapped; each brings parameters of its own."""
+    return {
+        "scale": [StandardScaler(), MinMaxScaler(), "passthrough"],
+        "model": {
+            SVC(): {
+                "model__C": bq.Float(1e-2, 1e2, log=True),
+                "model__gamma": stats.loguniform(1e-3, 1),
+            },
+            KNeighborsClassifier(): {"model__n_neighbors": bq.Int(1, 15)},
+        },
+    }
+
+
+class Picky(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Cannot be fitted where ``x`` is high; counts nothing, scores by ``x``."""
+
+    def __init__(self, x=0.0, highest=0.5):
+        self.x = x
+        self.highest = highest
+
+    def fit(self, X, y):
+        if self.x > self.highest:
+            raise ValueError(f"x={self.x} is too high")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+    def score(self, X, y):
+        return self.x
+
+
+X_ONLY = {"x": bq.Float(0, 1)}
+
+
+CHECKED: dict[str, Any] = {
+    "n_iter": 2,
+    "cv": 2,
+    "error_score": "raise",
+}  # as scikit-learn checks its own searches
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(
+    [
+        BosquetSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, strategy="random", **CHECKED),
+        BosquetSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, strategy="sobol", **CHECKED),
+    ],
+    expected_failed_checks=lambda search: (
+        {"check_supervised_y_2d": "no search of scikit-learn hands on that Ridge takes several y"}
+        if isinstance(search.estimator, Ridge)
+        else {}
+    ),
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+# -- what a user of RandomizedSearchCV relies on ---------------------------------------------
+
+
+def test_results_have_the_columns_of_scikit_learn(data):
+    settings = {"n_iter": 4, "cv": 3, "random_state": 0, "return_train_score": True}
+    space = {"C": stats.loguniform(1e-2, 1e2), "kernel": ["linear", "rbf"]}
+    theirs = RandomizedSearchCV(SVC(), space, **settings).fit(*data)
+    ours = BosquetSearchCV(SVC(), space, strategy="sobol", **settings).fit(*data)
+    assert ours.cv_results_.keys() == theirs.cv_results_.keys()
+    for name, column in theirs.cv_results_.items():
+        assert len(ours.cv_results_[name]) == 4
+        assert type(ours.cv_results_[name]) is type(column)
+    assert vars(ours).keys() - vars(theirs).keys() >= {"space_", "history_"}
+    assert vars(theirs).keys() - vars(ours).keys() == {"param_distributions"}
+
+
+def test_scores_are_those_of_cross_validation(data):
+    search = BosquetSearchCV(pipeline(), steps(), n_iter=5, cv=3, strategy="sobol", random_state=0)
+    search.fit(*data)
+    results = search.cv_results_
+    for params, mean in zip(results["params"], results["mean_test_score"], strict=True):
+        model = pipeline().set_params(**clone(params, safe=False))
+        assert cross_val_score(model, *data, cv=3).mean() == pytest.approx(mean)
+    assert search.best_score_ == results["mean_test_score"].max()
+    assert search.best_params_ == results["params"][search.best_index_]
+    assert search.best_estimator_.get_params()["model"] is not search.best_params_["model"]
+    assert search.score(*data) == search.best_estimator_.score(*data)
+    assert [t.value for t in search.history_.trials] == pytest.approx(results["mean_test_score"])
+
+
+def test_whole_steps_are_swapped_and_bring_their_parameters(data):
+    search = BosquetSearchCV(pipeline(), steps(), n_iter=9, cv=2, strategy="sobol", random_state=0)
+    search.fit(*data)
+    for params in search.cv_results_["params"]:
+        neighbours = isinstance(params["model"], KNeighborsClassifier)
+        expected = {"model__n_neighbors"} if neighbours else {"model__C", "model__gamma"}
+        assert set(params) == {"scale", "model"} | expected
+    assert {type(p["model"]) for p in search.cv_results_["params"]} == {SVC, KNeighborsClassifier}
+    assert search.space_.n_paths == 2
+    assert search.cv_results_["param_model__C"].mask.any()
+
+
+def test_it_learns(data):
+    search = BosquetSearchCV(Picky(), X_ONLY, n_iter=14, cv=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(*data)
+    assert 0.45 < search.best_params_["x"] <= 0.5
+    assert search.best_score_ == search.best_params_["x"]
+
+
+def test_clone_pickle_and_parameters(data):
+    search = BosquetSearchCV(pipeline(), steps(), n_iter=2, cv=2, strategy="sobol", random_state=0)
+    copied = clone(search).set_params(estimator__scale=MinMaxScaler(), n_iter=3)
+    assert copied.get_params()["n_iter"] == 3
+    assert search.n_iter == 2
+    search.fit(*data)
+    again = pickle.loads(pickle.dumps(search))
+    assert np.array_equal(again.predict(data[0]), search.predict(data[0]))
+    nested = GridSearchCV(search, {"n_iter": [1, 2]}, cv=2).fit(*data)
+    assert nested.best_params_["n_iter"] in (1, 2)
+
+
+def test_several_metrics(data):
+    settings = {"n_iter": 3, "cv": 2, "strategy": "sobol", "random_state": 0}
+    scoring = ["accuracy", "f1_macro"]
+    search = BosquetSearchCV(SVC(), {"C": [0.1, 1, 10]}, scoring=scoring, refit="f1_macro")
+    search.set_params(**settings).fit(*data)
+    assert [t.value for t in search.history_.trials] == pytest.approx(
+        search.cv_results_["mean_test_f1_macro"]
+    )
+    with pytest.raises(ValueError, match="refit=False must be the name of the metric"):
+        search.set_params(refit=False).fit(*data)
+
+
+def test_without_refit(data):
+    search = BosquetSearchCV(SVC(), {"C": [0.1, 1]}, n_iter=2, cv=2, refit=False).fit(*data)
+    assert not hasattr(search, "best_estimator_")
+    assert search.best_params_["C"] in (0.1, 1)
+
+
+def test_metadata_is_routed(data):
+    X, y = data
+    groups = np.arange(len(y)) % 4
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = LogisticRegression(max_iter=500).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=False)
+        search = BosquetSearchCV(model, {"C": [0.1, 1]}, n_iter=2, cv=GroupKFold(4))
+        search.fit(X, y, sample_weight=np.ones(len(y)), groups=groups)
+    assert search.n_splits_ == 4
+
+
+def test_seeds(data):
+    def params(seed):
+        settings = {"n_iter": 5, "cv": 2, "strategy": "sobol", "random_state": seed}
+        return (
+            BosquetSearchCV(SVC(), {"C": bq.Float(0, 1)}, **settings)
+            .fit(*data)
+            .cv_results_["params"]
+        )
+
+    assert params(0) == params(0) != params(1)
+
+
+def test_splits_that_change_are_kept_for_all_candidates(data):
+    cv = ShuffleSplit(3, test_size=0.3)
+    search = BosquetSearchCV(SVC(), {"tol": [1e-3, 1e-4, 1e-5]}, n_iter=3, cv=cv).fit(*data)
+    assert np.ptp(search.cv_results_["split0_test_score"]) == 0
+
+
+# -- failures --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error_score", [np.nan, -1.0])
+def test_candidates_that_cannot_be_fitted_are_failures(data, error_score):
+    search = BosquetSearchCV(
+        Picky(), X_ONLY, n_iter=8, cv=2, strategy="sobol", random_state=1, error_score=error_score
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with pytest.warns(FitFailedWarning, match="is too high"):
+            search.fit(*data)
+    x = np.array([params["x"] for params in search.cv_results_["params"]])
+    scores = search.cv_results_["mean_test_score"]
+    assert 0 < np.sum(x > 0.5) < 8
+    np.testing.assert_array_equal(scores, np.where(x > 0.5, error_score, x))
+    states = [trial.state for trial in search.history_.trials]
+    assert states == ["failed" if high else "complete" for high in x > 0.5]
+    assert search.cv_results_["rank_test_score"][np.argmax(x * (x <= 0.5))] == 1
+
+
+def test_failures_of_several_metrics(data):
+    scoring = {"a": lambda model, X, y: model.x, "b": lambda model, X, y: 0.0}
+    search = BosquetSearchCV(
+        Picky(), X_ONLY, n_iter=6, cv=2, strategy="sobol", random_state=1, scoring=scoring
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.set_params(refit="a", return_train_score=True).fit(*data)
+    failed = np.isnan(search.cv_results_["mean_test_b"])
+    np.testing.assert_array_equal(failed, np.isnan(search.cv_results_["mean_train_a"]))
+    assert failed.any()
+
+
+def test_when_nothing_can_be_fitted(data):
+    search = BosquetSearchCV(Picky(highest=-1), X_ONLY, n_iter=3, cv=2, strategy="sobol")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match="All the 2 fits failed"):
+            search.fit(*data)
+    with pytest.raises(ValueError, match="is too high"):
+        search.set_params(error_score="raise").fit(*data)
+
+
+# -- noise -----------------------------------------------------------------------------------
+
+
+def test_noise_is_what_candidates_and_folds_do_not_explain():
+    rng = np.random.default_rng(0)
+    space = bq.Space(X_ONLY)
+    trials = [bq.Trial(i, {"x": i / 400}) for i in range(400)]
+    effect = rng.normal(size=(400, 1)) + 5 * rng.normal(size=5)
+    quiet = _history(space, trials, effect)
+    assert max(t.noise_variance for t in quiet.trials) < 1e-25
+    noisy = _history(space, trials, effect + 0.3 * rng.normal(size=(400, 5)))
+    assert np.mean([t.noise_variance for t in noisy.trials]) == pytest.approx(0.3**2 / 5, rel=0.1)
+    assert _history(space, trials[:1], effect[:1]).trials[0].noise_variance is None
+
+
+def test_a_failed_candidate_has_no_part_in_the_noise():
+    space = bq.Space(X_ONLY)
+    trials = [bq.Trial(i, {"x": i / 4}) for i in range(3)]
+    folds = np.array([[1.0, 2.0], [np.nan, 1.0], [2.0, 3.5]])
+    first, failed, last = _history(space, trials, folds).trials
+    assert failed.state == "failed"
+    assert (first.value, last.value) == (1.5, 2.75)
+    assert first.noise_variance == pytest.approx(0.25**2 / 2)  # residuals +-0.125, n / (n - 1) = 2
+
+
+def test_no_candidate_comes_twice(data):
+    space = {"C": [0.1, 1, 10], "kernel": ["linear", "rbf"]}
+    search = BosquetSearchCV(SVC(), space, n_iter=20, cv=KFold(3, shuffle=True, random_state=0))
+    with pytest.warns(UserWarning, match="only 6 candidates, fewer than n_iter=20"):
+        search.fit(*data)
+    assert len({tuple(params.items()) for params in search.cv_results_["params"]}) == 6
+    assert search.history_.noisy
+
+
+# -- workers ---------------------------------------------------------------------------------
+
+
+def test_workers(data):
+    settings = {"n_iter": 6, "cv": 2, "strategy": "sobol", "random_state": 0}
+    space = {"C": bq.Float(0.1, 1)}
+    alone = BosquetSearchCV(SVC(), space, **settings).fit(*data)
+    with joblib.parallel_config(backend="threading", n_jobs=4):
+        four = BosquetSearchCV(SVC(), space, **settings).fit(*data)
+    assert four.cv_results_["params"] == alone.cv_results_["params"]
+    two = BosquetSearchCV(SVC(), space, n_jobs=2, **settings).fit(*data)
+    np.testing.assert_array_equal(
+        two.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+    )
+
+
+def test_a_dask_cluster(data):
+    distributed = pytest.importorskip("distributed")
+    search = BosquetSearchCV(SVC(), {"C": bq.Float(0.1, 1)}, n_iter=4, cv=2, strategy="sobol")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        search.fit(*data)
+    assert len(search.history_.complete) == 4
+
+
+# -- declarations ----------------------------------------------------------------------------
+
+
+def test_lists_of_dicts_share_what_is_equal():
+    declared = _Declared(
+        [
+            {"scale": ["a", "b"], "model": [SVC()], "model__C": stats.uniform(1, 9)},
+            {"scale": ["a", "b"], "model": [Ridge()], "model__alpha": stats.randint(1, 5)},
+        ]
+    )
+    space = declared.space
+    assert space.n_paths == 2
+    assert len([d for d in space.dimensions if d.name == "scale"]) == 1
+    config = {"grid": 0, "scale": "a", "model": "SVC()", "model__C": 2.0}
+    assert space.validate(config)
+    params = declared.params_of(config)
+    assert isinstance(params.pop("model"), SVC)
+    assert params == {"scale": "a", "model__C": 2.0}
+    assert space.tree.by_name["model__C"][0].parameter == bq.Float(1, 10)
+    assert space.tree.by_name["model__alpha"][0].parameter == bq.Int(1, 4)
+
+
+@pytest.mark.parametrize(
+    ("declared", "parameter"),
+    [
+        (stats.loguniform(1, 10), bq.Float(1, 10, log=True)),
+        (stats.loguniform(1e-3, 1e3), bq.Float(1e-3, 1e3, log=True)),
+        (stats.uniform(-1, 2), bq.Float(-1, 1)),
+        ([0.1, 1, 10], bq.Choice([0.1, 1, 10], ordered=True)),
+        ([10, 1, 0.1], bq.Choice([10, 1, 0.1])),
+        ([True, False], bq.Choice([True, False])),
+        (np.array([1, 2, 3]), bq.Choice([1, 2, 3], ordered=True)),
+        ([(1, 1), (1, 2)], bq.Choice(["(1, 1)", "(1, 2)"])),
+        ({"a": {"y": [1, 2]}, "b": {}}, bq.Choice({"a": {"y": bq.Choice([1, 2])}, "b": {}})),
+        (bq.Int(1, 3), bq.Int(1, 3)),
+    ],
+)
+def test_values(declared, parameter):
+    assert _Declared({"x": declared}).space.parameters == (("x", parameter),)
+
+
+def test_distributions_without_bounds():
+    ((_, C),) = _Declared({"C": stats.expon(scale=100)}).space.parameters
+    assert C.log
+    assert C.low == pytest.approx(0.1, rel=0.01)
+    assert C.high == pytest.approx(690, rel=0.01)
+    ((_, n),) = _Declared({"n": stats.poisson(20)}).space.parameters
+    assert isinstance(n, bq.Int)
+    assert n.low < 20 < n.high
+
+
+def test_shared_sub_spaces_of_estimators():
+    svc, ridge = SVC(), Ridge()
+    declared = _Declared({"m": {svc: {}, ridge: {}, "drop": {}, (svc, ridge): {"m__tol": [1, 2]}}})
+    assert declared.space.is_active("m__tol", {"m": "SVC()"})
+    assert not declared.space.is_active("m__tol", {"m": "drop"})
+    assert declared.params_of({"m": "SVC()", "m__tol": 1})["m"] is svc
+
+
+def test_a_space_is_taken_as_it_is(data):
+    space = bq.Space({"C": bq.Float(0.1, 1, default=0.7)})
+    search = BosquetSearchCV(SVC(), space, n_iter=2, cv=2, strategy="random").fit(*data)
+    assert search.space_ is space
+    assert search.cv_results_["params"][0] == {"C": 0.7}
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"x": 3}, "'x' must be a Float, Int or Choice, a list"),
+        ({"x": "abc"}, "'x' must be a Float, Int or Choice, a list"),
+        ({"x": []}, "at least one option"),
+        ({"x": {1: {}, (1, 2): {}}}, "2 of .1, 2. has no entry itself"),
+        ([["x"]], "must be a dict from names to values"),
+        ({}, "at least one parameter"),
+    ],
+)
+def test_bad_declarations(data, declared, message):
+    with pytest.raises(bq.SpaceError, match=message):
+        BosquetSearchCV(SVC(), declared, cv=2).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"space": 3}, "'space'"), ({"n_iter": 0}, "'n_iter'"), ({"strategy": "tpe"}, "'tpe'")],
+)
+def test_bad_arguments(data, settings, message):
+    with pytest.raises(ValueError, match=message):
+        BosquetSearchCV(**{"estimator": SVC(), "space": {"C": [1, 2]}} | settings).fit(*data)

@@ -1,0 +1,156 @@
+"""Warps against scipy and finite differences; a warped GP against one that is given warped rows."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import approx_fprime
+
+import bosquet as bq
+from bosquet.models import baselines
+from bosquet.models.add_tree import add_tree
+from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.warping import WARPS, WarpedGP, beta, kumaraswamy
+
+GRID = np.linspace(0.001, 0.999, 41)
+
+
+def tree():
+    return bq.Space(
+        {
+            "s": bq.Float(0, 1),
+            "n": bq.Int(0, 5),
+            "m": bq.Choice({"a": {"x": bq.Float(0, 1), "c": bq.Choice([1, 2])}, "b": {}}),
+        }
+    )
+
+
+def box(d=2):
+    return bq.Space({f"x{i}": bq.Float(0, 1) for i in range(d)})
+
+
+SURROGATES = {
+    "box": lambda: Surrogate(box(), *add_tree(box())),
+    "tree": lambda: Surrogate(tree(), *add_tree(tree())),
+    "flat": lambda: baselines.flat(tree(), "matern52"),
+    "arc": lambda: baselines.ArcSurrogate(tree(), "se", 0.5),
+}
+
+
+@pytest.mark.parametrize("name", WARPS)
+def test_warps_are_increasing_and_one_one_is_the_identity(name):
+    warp = WARPS[name]
+    np.testing.assert_allclose(warp(GRID, np.zeros(1), np.zeros(1))[0], GRID, atol=1e-12)
+    for shape in (-1.5, -0.7, 0.3, 1.5):
+        for other in (-1.5, 0.0, 1.3):
+            y, slope, _, _ = warp(GRID, np.array([shape]), np.array([other]))
+            assert (np.diff(y) > 0).all()
+            assert (slope > 0).all()
+            ends = warp(np.array([0.0, 1.0]), np.array([shape]), np.array([other]))
+            assert np.isfinite(ends).all()
+            np.testing.assert_array_equal(ends[0], [0.0, 1.0])
+
+
+def test_beta_is_the_distribution_function():
+    y = beta(GRID, np.log([2.5]), np.log([0.6]))[0]
+    np.testing.assert_allclose(y, stats.beta(2.5, 0.6).cdf(GRID), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WARPS)
+@pytest.mark.parametrize("shapes", [(0.4, -0.6), (-1.0, 0.8), (0.0, 0.0)])
+def test_slopes_against_differences(name, shapes):
+    def value(p):
+        return WARPS[name](p[:1], p[1:2], p[2:])[0][0]
+
+    for x in (0.03, 0.4, 0.95):
+        p = np.array([x, *shapes])
+        slopes = [part[0] for part in WARPS[name](p[:1], p[1:2], p[2:])[1:]]
+        for i, slope in enumerate(slopes):
+            step = np.zeros(3)
+            step[i] = 1e-5
+            numeric = (value(p + step) - value(p - step)) / 2e-5
+            assert slope == pytest.approx(numeric, rel=1e-5, abs=1e-7)
+
+
+def test_how_far_the_two_families_are_apart():
+    """The closest Kumaraswamy to a Beta warp within two prior deviations: never beyond 0.03."""
+    shapes = np.arange(-1.5, 2.01, 0.05)
+    A, B = (grid.ravel()[:, None] for grid in np.meshgrid(shapes, shapes))
+    ours = kumaraswamy(GRID[None], A, B)[0]
+    for log_a in (-1.0, 0.0, 1.0):
+        for log_b in (-1.0, 0.0, 1.0):
+            wanted = beta(GRID, np.array([log_a]), np.array([log_b]))[0]
+            assert np.abs(ours - wanted).max(axis=1).min() < 0.03
+
+
+def planted(surrogate, seed=0, n=14):
+    rng = np.random.default_rng(seed)
+    space = surrogate.space
+    X = space.to_unit(space.sample(rng, n))
+    z = np.sin(4 * X.sum(axis=1)) + 0.1 * rng.standard_normal(n)
+    noise = np.where(rng.random(n) < 0.3, 0.02, np.nan)
+    return X, z, noise
+
+
+@pytest.mark.parametrize("warp", WARPS)
+@pytest.mark.parametrize("name", SURROGATES)
+def test_the_gradient_of_the_likelihood(name, warp):
+    surrogate = SURROGATES[name]()
+    gp = WarpedGP(surrogate, *planted(surrogate), warp=warp)
+    theta = gp.hyper.mean + 0.3 * np.random.default_rng(1).standard_normal(len(gp.hyper.mean))
+    theta[: len(surrogate.hyper.mean)][-1] = np.log(1e-2)
+    gradient = gp.log_posterior(theta)[1]
+    numeric = approx_fprime(theta, lambda t: gp.log_posterior(t)[0], 1e-6)
+    np.testing.assert_allclose(gradient, numeric, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_it_is_the_surrogate_on_warped_rows(name):
+    surrogate = SURROGATES[name]()
+    space = surrogate.space
+    X, z, noise = planted(surrogate)
+    gp = WarpedGP(surrogate, X, z, noise)
+    own = surrogate.hyper.mean
+    k = (len(gp.hyper.mean) - len(own)) // 2
+    a, b = np.linspace(-0.5, 0.4, k), np.linspace(0.6, -0.3, k)
+    continuous = [d.index for d in space.dimensions if isinstance(d.parameter, bq.Float)]
+
+    def bent(rows):
+        rows = rows.copy()
+        rows[:, continuous] = kumaraswamy(rows[:, continuous], a, b)[0]
+        return rows
+
+    plain = SurrogateGP(surrogate, bent(X), z, noise)
+    theta = np.concatenate([own, a, b])
+    assert gp.log_likelihood(theta)[0] == pytest.approx(plain.log_likelihood(own)[0])
+    pending = space.to_unit(space.sample(5, 2))
+    ours, theirs = gp.posterior(theta), plain.posterior(own)
+    np.testing.assert_array_equal(ours.eta, theirs.eta)
+    ours, theirs = ours.with_pending(pending), theirs.with_pending(bent(pending))
+    queries = space.to_unit(space.sample(6, 12))
+    for path, rows in space.tree.rows_by_path(queries).items():
+        Q = queries[rows]
+        mean, variance, by_mean, by_variance = ours.on_path(path).moments_with_gradients(Q)
+        expected = theirs.on_path(path).moments(bent(Q))
+        np.testing.assert_allclose((mean, variance), expected)
+        np.testing.assert_allclose(ours.on_path(path).moments(Q), expected)
+        free = [i for i in continuous if space.activity(Q)[0, i]]
+        for i in free:
+            step = np.zeros(len(space))
+            step[i] = 1e-6
+            up, down = (ours.on_path(path).moments(Q + s * step) for s in (1, -1))
+            for slope, high, low in zip((by_mean, by_variance), up, down, strict=True):
+                np.testing.assert_allclose(slope[:, i], (high - low) / 2e-6, atol=1e-4, rtol=1e-4)
+
+
+def test_a_bent_function_is_explained_better():
+    """Fast near zero, slow elsewhere: a logarithmic variable declared without log."""
+    X = np.random.default_rng(0).random((25, 1))
+    z = np.sin(8 * X[:, 0] ** 0.25)
+    z = (z - z.mean()) / z.std()
+    surrogate = Surrogate(box(1), *add_tree(box(1)))
+    warped, plain = WarpedGP(surrogate, X, z), SurrogateGP(surrogate, X, z)
+    theta, better = warped.fit([warped.hyper.mean])
+    assert better > plain.fit([surrogate.hyper.mean])[1] + 5
+    assert theta[-2] < -0.3  # log a: the low end is stretched
+    assert warped.recall(warped.remember(theta)) == pytest.approx(theta)
+    assert warped.recall(plain.remember(surrogate.hyper.mean)) is None
