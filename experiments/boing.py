@@ -47,8 +47,9 @@ BUDGETS = {"ackley-10-shifted": 300, "levy-10-shifted": 300, "lunar": 300, "adul
 CONDITIONAL = 1000
 OBSERVATIONS = (200, 500, 1000, 2000, 5000)
 FULL_UP_TO = 1000  # observations at which the full GP is timed
-AUTO = {"branches": 300, "levy-10-shifted": 300, "ackley-10-shifted": 300}
-AUTO_OBSERVATIONS = (200, 300, 500, 1000)
+AUTO = {"branches": 300}
+AUTO_OBSERVATIONS = (300, 500)
+ONE_RUN = 300  # evaluations
 ASKS = 5  # over which the time of one is averaged
 PARTS = ("compare", "conditional", "ablations", "one-run", "time", "auto")
 ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = {
@@ -211,6 +212,9 @@ def compare(options: argparse.Namespace, budgets: Mapping[str, int], methods: Se
     missing += [f"Failed: {job}: {error}." for job, error in failures]
     wanted = set(jobs)
     runs = [run for run in read_runs(out) if run.job in wanted]
+    if not runs:
+        return "\n\n".join(["Not run.", *missing])
+    runs.sort(key=lambda run: jobs.index(run.job))
     longest = max(scaled(budget, options) for budget in budgets.values())
     after = sorted({max(1, longest * k // 6) for k in (1, 2, 4, 6)})
     totals = [
@@ -300,7 +304,7 @@ def quartiles(scores: Array) -> str:
 
 def one_run(options: argparse.Namespace) -> str:
     """Figures 8 and 10 as one table: subregions, and who found the incumbents, of one run."""
-    n = scaled(1000, options)
+    n = scaled(ONE_RUN, options)
     told = watched("levy-10-shifted", n, BOinGPlus, 0, options)
     if told is None:
         return "Not run."
