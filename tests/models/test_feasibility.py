@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.special import log_expit
 
 import bosquet as bq
 from bosquet.models import feasibility
@@ -111,6 +112,21 @@ def test_votes_against_a_loop_over_trials_and_parameters():
         expected = -np.log1p(np.exp(-odds))
         row = space.to_unit(query)[None]
         assert model.log_probability(row, space.path(query))[0] == pytest.approx(expected)
+
+
+def test_a_trial_does_not_predict_itself():
+    """Here a vote of its own would make 0.6 the best reach."""
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    X = np.random.default_rng(1).random((20, 2))
+    model = Feasibility(space, X, X[:, 0] < 0.5)
+    ordered, mismatch = model._distances(model._X, model._nodes)
+
+    def likelihood(length):
+        weights = model._weights(ordered, mismatch, length)
+        np.fill_diagonal(weights, 0.0)
+        return log_expit((2.0 + weights @ model._votes) * np.sign(model._votes)).sum()
+
+    assert model._length == max(feasibility._LENGTHS, key=likelihood) == 0.3
 
 
 def test_of_very_many_trials_some_choose_the_reach(monkeypatch):

@@ -93,3 +93,11 @@ def test_log_costs_keep_the_order_and_shorten_the_tail():
     assert z[-1] - z[-2] < 20
     np.testing.assert_allclose(log_costs(y + 3.0), z, atol=1e-6)  # where zero is does not matter
     np.testing.assert_array_equal(log_costs(np.full(5, 2.0)), np.zeros(5))
+
+
+def test_every_tree_sees_a_sample_of_its_own():
+    """With one column there is no other difference between trees."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    X, _, forest = grown(space, lambda c: c["x"])
+    assert len({tuple(tree.threshold) for tree in forest.trees}) == len(forest.trees)
+    assert forest.moments(X)[1].max() > 1e-6

@@ -132,6 +132,15 @@ def test_positions_are_optimised_where_they_can_move():
     assert ((found >= 0) & (found <= 1)).all()
 
 
+def test_no_row_is_chosen_twice():
+    """Of rows that come in pairs, the second one is explained by the first."""
+    surrogate, _, (X, z, noise), theta = planted(box(), n_out=6)
+    twice = [np.concatenate([part, part]) for part in (X, z, noise)]
+    outside = Outside(Kernel(surrogate, surrogate.hyper.eta(theta)), *twice)
+    chosen = outside.choose(12)
+    np.testing.assert_array_equal(np.sort(chosen, axis=0), np.sort(twice[0], axis=0))
+
+
 def test_a_repeated_inducing_point_does_no_harm():
     """The precision is singular then."""
     space = box(2)

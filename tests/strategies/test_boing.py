@@ -92,7 +92,7 @@ def test_trials_of_other_branches_inform_through_shared_variables():
     assert means[0] < means[1] < means[2]
 
 
-def test_far_targets_are_compressed_and_near_ones_are_not():
+def test_far_targets_are_compressed_and_their_zero_is_the_mean_of_all():
     space = bq.Space({"x": bq.Float(0, 1)})
     y = [0.0, 1.0, 2.0, 3.0, 1e9]
     trials = [Trial(i, {"x": i / 10}, "complete", v, 0.01) for i, v in enumerate(y)]
@@ -100,9 +100,11 @@ def test_far_targets_are_compressed_and_near_ones_are_not():
     inside = np.array([True, True, True, True, False])
     z, noise = BOinG()._targets(data, inside)
     sd = np.std(y[:4])
-    np.testing.assert_allclose(z[:4], (np.array(y[:4]) - 1.5) / sd)
+    np.testing.assert_allclose(z[:4] - z[0], np.array(y[:4]) / sd)
+    assert z.mean() == pytest.approx(0.0)
+    assert z[:4].mean() < -3.0  # what is not known is expected to be worse than what is inside
     np.testing.assert_allclose(noise[:4], 0.01 / sd**2)
-    assert z[3] < z[4] < 30
+    assert z[3] < z[4] < 30.0
     assert noise[4] < noise[3]
     plain, _ = BOinG.paper()._targets(data, inside)
     np.testing.assert_allclose(plain, (y - np.mean(y)) / np.std(y))
