@@ -161,8 +161,8 @@ def report(found: Found, strategy: str) -> str:
         "## Optuna: TPE, a declared space, an inferred one",
         "",
         "The same study code. log10 distance to the minimum: median over seeds at trials 20, 40 "
-        "and 60. Delay: how many trials later the inferred run reaches the median of the declared one "
-        "at trial 40.",
+        "and 60. Delay: how many trials later the inferred run reaches the median of the declared "
+        "one at trial 40.",
         "",
         "| problem | seeds | TPE | space | inferred | delay |",
         "|---" * 6 + "|",
