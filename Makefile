@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # --quiet says nothing when all is well; an error still shows.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format bench peers clean
+.PHONY: demo test test-botorch test-ray lint format bench peers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bosquet demo
@@ -13,6 +13,15 @@ demo: $(VENV)/.demo
 # A test process for each core, each of them single-threaded.
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# What needs PyTorch or Ray, each in an environment of its own. TORCH=... chooses a build of PyTorch:
+# by default pip takes one with several GB for GPUs.
+TORCH ?= torch
+test-botorch: .venv-botorch/.made
+	.venv-botorch/bin/python -m pytest tests/integrations/test_botorch.py
+
+test-ray: .venv-ray/.made
+	.venv-ray/bin/python -m pytest tests/integrations/test_ray_tune.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -50,5 +59,16 @@ $(VENV)/.peers: $(VENV)/.dev
 	@$(INSTALL) -e '.[dev,peers]'
 	@touch $@
 
+.venv-botorch/.made: pyproject.toml
+	@$(PYTHON) -m venv .venv-botorch
+	@.venv-botorch/bin/pip install --quiet --disable-pip-version-check '$(TORCH)'
+	@.venv-botorch/bin/pip install --quiet --disable-pip-version-check -e '.[botorch]' 'pytest>=8.2'
+	@touch $@
+
+.venv-ray/.made: pyproject.toml
+	@$(PYTHON) -m venv .venv-ray
+	@.venv-ray/bin/pip install --quiet --disable-pip-version-check -e '.[ray]' 'pytest>=8.2'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-botorch .venv-ray .pytest_cache .mypy_cache .ruff_cache .hypothesis

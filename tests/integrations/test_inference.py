@@ -175,3 +175,10 @@ def test_two_kinds_under_one_name():
     seen = [Asked({"x": 1}, {"x": p}, whole=True) for p in (Int(0, 3), Float(0, 3))]
     with pytest.raises(SpaceError, match="'x' was asked for as an integer from 0 to 3 and as a f"):
         infer_space(seen)
+
+
+def test_a_trial_that_did_not_end_makes_no_choice_a_reason():
+    domains = {"a": Choice(["x", "y", "z"]), "c": Float(0, 1)}
+    seen = trials({"a": "x", "c": 0.5}, {"a": "y", "c": 0.5}, {"a": "x"}, domains=domains)
+    cut = trials({"a": "z"}, domains=domains, whole=False)
+    assert infer_space([*seen, *cut]).n_paths == 1

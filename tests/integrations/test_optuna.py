@@ -185,7 +185,7 @@ def test_choices_that_a_space_cannot_have_are_labelled():
         return trial.suggest_float("y", 0, 1) + (value == (1, 2))
 
     study.optimize(objective, n_trials=10)
-    assert study.sampler.space.parameters[0][1].options[0] == "0: (1, 2)"
+    assert study.sampler.space.parameters[0][1].options[0] == "(1, 2)"
     assert all(t.state == TrialState.COMPLETE for t in study.trials)
 
 

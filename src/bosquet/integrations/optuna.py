@@ -31,11 +31,11 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
-from bosquet.errors import SpaceError, SpaceExhausted
+from bosquet.errors import SpaceExhausted
 from bosquet.integrations.inference import Asked, infer_space
 from bosquet.optimizer import checked_seed
 from bosquet.space import Choice, Config, Float, Int, Space
-from bosquet.space.parameter import Array, Option, Parameter
+from bosquet.space.parameter import Array, Parameter, option_labels
 from bosquet.space.structure import Dimension
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
@@ -340,7 +340,7 @@ def _asked(trial: FrozenTrial) -> Asked:
 
 def _parameter(distribution: BaseDistribution) -> Parameter:
     if isinstance(distribution, CategoricalDistribution):
-        return Choice(_options(distribution))
+        return Choice(option_labels(distribution.choices))
     low, high, log, step = (
         distribution.low,
         distribution.high,
@@ -352,23 +352,15 @@ def _parameter(distribution: BaseDistribution) -> Parameter:
     return Float(low, high, log=log, step=step)
 
 
-def _options(distribution: CategoricalDistribution) -> tuple[Option, ...]:
-    """The choices themselves where a space can have them, else labels."""
-    try:
-        return Choice(list(distribution.choices)).options
-    except SpaceError:
-        return tuple(f"{i}: {choice!r}" for i, choice in enumerate(distribution.choices))
-
-
 def _to_option(distribution: BaseDistribution, value: Any) -> Any:
     if isinstance(distribution, CategoricalDistribution):
-        return _options(distribution)[int(distribution.to_internal_repr(value))]
+        return option_labels(distribution.choices)[int(distribution.to_internal_repr(value))]
     return value
 
 
 def _from_option(distribution: BaseDistribution, value: Any) -> Any:
     if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[_options(distribution).index(value)]
+        return distribution.choices[option_labels(distribution.choices).index(value)]
     return value
 
 

@@ -28,7 +28,7 @@ from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Config, Float, Int, Space
-from bosquet.space.parameter import Option, Parameter, shared_branches
+from bosquet.space.parameter import Option, Parameter, option_labels, shared_branches
 from bosquet.strategies import Strategy
 from bosquet.strategies.base import Task, fresh_configs
 
@@ -324,16 +324,9 @@ class _Declared:
             branches[named if isinstance(key, tuple) else named[0]] = self._parameters(below)
         return Choice(branches)
 
-    def _options(self, name: str, values: list[Any]) -> list[Option]:
-        """The values themselves where a space can have them, else labels for them."""
-        try:
-            return list(Choice(values).options)
-        except SpaceError:
-            if not values:
-                raise
-        labels: list[Option] = [
-            value if isinstance(value, str) else " ".join(repr(value).split()) for value in values
-        ]
+    def _options(self, name: str, values: list[Any]) -> tuple[Option, ...]:
+        """Options for values, which are remembered."""
+        labels = option_labels(values)
         self._objects |= {(name, label): v for label, v in zip(labels, values, strict=True)}
         return labels
 

@@ -358,6 +358,16 @@ class Choice:
 Parameter: TypeAlias = Float | Int | Choice
 
 
+def option_labels(values: Sequence[Any]) -> tuple[Option, ...]:
+    """Options that stand for any values: these themselves if a choice can have them, else texts."""
+    try:
+        return Choice(list(values)).options
+    except SpaceError:
+        if not values:
+            raise
+    return tuple(v if isinstance(v, str) else " ".join(repr(v).split()) for v in values)
+
+
 def shared_branches(
     subspaces: Mapping[Option, Mapping[str, Parameter]],
 ) -> dict[Any, dict[str, Parameter]]:

@@ -1,0 +1,328 @@
+"""Needs Ray: `make test-ray`."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+
+import bosquet as bq
+from tests.test_docs import ROOT, run_examples
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    ray = pytest.importorskip("ray", reason="run make test-ray")
+    from ray import tune
+    from ray.tune.search import ConcurrencyLimiter, Searcher
+
+from bosquet.integrations.ray_tune import BosquetSearch
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+SPACE = bq.Space(
+    {
+        "lr": bq.Float(1e-4, 1e-1, log=True),
+        "model": bq.Choice(
+            {"svm": {"C": bq.Float(0, 1)}, "forest": {"depth": bq.Int(1, 20)}},
+        ),
+    }
+)
+DOMAINS = {
+    "rate": tune.loguniform(1e-4, 1e-1),
+    "net": {"layers": tune.randint(1, 5), "act": tune.choice(["relu", "tanh"]), "bias": True},
+    "model": tune.choice(
+        [{"kind": "svm", "C": tune.uniform(0, 1)}, {"kind": "forest", "depth": tune.randint(1, 9)}]
+    ),
+    "shape": tune.choice([(1, 2), (3, 4)]),
+    "epochs": 3,
+}
+
+
+def search(space=SPACE, mode="min", strategy="sobol", **settings):
+    return BosquetSearch(space, "loss", mode, strategy=strategy, seed=0, **settings)
+
+
+# -- the interface ---------------------------------------------------------------------------
+
+
+def test_suggestions_and_results():
+    alg = search()
+    configs = {name: alg.suggest(name) for name in "abcdef"}
+    assert all(SPACE.validate(config) == config for config in configs.values())
+    assert len(alg.optimizer.pending) == 6
+    alg.on_trial_complete("a", {"loss": 0.5})
+    alg.on_trial_complete("b", error=True)
+    alg.on_trial_complete("c", {"loss": math.nan})
+    alg.on_trial_complete("d", {"accuracy": 1.0})
+    alg.on_trial_result("e", {"loss": 0.25, "training_iteration": 1})
+    alg.on_trial_complete("e")
+    alg.on_trial_result("f", {"loss": math.nan})
+    alg.on_trial_complete("f", {"loss": None})
+    alg.on_trial_complete("a", {"loss": 9.0})  # once more, and unknown: nothing happens
+    alg.on_trial_complete("z", {"loss": 9.0})
+    trials = alg.optimizer.history.trials
+    assert [t.config for t in trials] == list(configs.values())
+    assert [t.value for t in trials] == [0.5, None, None, None, 0.25, None]
+    assert [t.reason for t in trials][1:4] == [
+        "the trial ended with an error",
+        "loss is nan",
+        "no loss was reported",
+    ]
+    assert not alg.optimizer.pending
+
+
+def test_the_direction_is_that_of_the_mode():
+    alg = search(mode="max")
+    for name, value in (("a", 1.0), ("b", 2.0)):
+        alg.suggest(name)
+        alg.on_trial_complete(name, {"loss": value})
+    assert alg.optimizer.best.value == 2.0
+
+
+def test_domains_become_a_space():
+    alg = search(DOMAINS)
+    space = alg.optimizer.space
+    assert {d.qualified_name for d in space.dimensions} == {
+        "rate",
+        '"net/layers"',
+        '"net/act"',
+        "model",
+        'model=0/"model/C"',
+        'model=1/"model/depth"',
+        "shape",
+    }
+    by_name = {d.name: d.parameter for d in space.dimensions}
+    assert by_name["rate"] == bq.Float(1e-4, 1e-1, log=True)
+    assert by_name["net/layers"] == bq.Int(1, 4)
+    for name in map(str, range(12)):
+        params = alg.suggest(name)
+        assert set(params) == {"rate", "net", "model", "shape"}  # Ray adds the constants
+        assert set(params["net"]) == {"layers", "act"}
+        kind = params["model"]["kind"]
+        assert set(params["model"]) == {"kind", "C" if kind == "svm" else "depth"}
+        assert params["shape"] in [(1, 2), (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("domain", "parameter"),
+    [
+        (tune.uniform(0, 1), bq.Float(0, 1)),
+        (tune.quniform(0, 1, 0.25), bq.Float(0, 1, step=0.25)),
+        (tune.lograndint(1, 100), bq.Int(1, 99, log=True)),
+        (tune.qrandint(3, 11, 2), bq.Int(4, 10, step=2)),
+        (tune.qrandint(1, 10, 1), bq.Int(1, 9)),
+        (tune.choice([1, 2]), bq.Choice([1, 2])),
+    ],
+)
+def test_kinds_of_domains(domain, parameter):
+    space = search({"x": domain}).optimizer.space
+    assert dict(space.parameters)["x"] == parameter
+    drawn = domain.sample(size=300, random_state=0)
+    units = space.to_unit([{"x": value} for value in getattr(drawn, "tolist", lambda: drawn)()])
+    if parameter.n_values < 10:  # every value, and no other
+        assert len({float(u) for u in units[:, 0]}) == parameter.n_values
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        tune.randn(0, 1),
+        tune.qloguniform(1, 8, 1),
+        tune.sample_from(lambda: 1),
+        tune.grid_search([1, 2]),
+    ],
+)
+def test_what_a_space_cannot_express(domain):
+    with pytest.raises(bq.SpaceError, match="'x'"):
+        search({"x": domain})
+
+
+def test_evaluated_points_and_points_to_evaluate():
+    first = {"lr": 0.01, "model": "svm", "C": 0.5}
+    alg = search(points_to_evaluate=[first])
+    assert alg.suggest("a") == first
+    alg.add_evaluated_point({"lr": 0.02, "model": "svm", "C": 0.25, "epochs": 3}, 0.7)
+    alg.add_evaluated_point({"lr": 0.03, "model": "svm", "C": 0.25}, 0.7, error=True)
+    alg.add_evaluated_point({"lr": 0.04, "model": "svm", "C": 0.25}, None, pruned=True,
+                            intermediate_values=[3.0, 2.0])  # fmt: skip
+    assert [t.value for t in alg.optimizer.history.trials] == [0.7, None, 2.0]
+    with pytest.raises(bq.ConfigError, match="'C'"):
+        alg.add_evaluated_point({"lr": 0.02, "model": "svm"}, 0.7)
+
+
+def test_evaluated_points_of_domains():
+    source, target = search(DOMAINS), search(DOMAINS)
+    for name in map(str, range(10)):
+        params = source.suggest(name)
+        target.add_evaluated_point(params | {"epochs": 3}, 1.0)
+        assert target.optimizer.history.trials[-1].config == source.optimizer.pending[-1].config
+    for wrong in ({"model": {"kind": "tree"}}, {"shape": (9, 9)}):
+        with pytest.raises(bq.ConfigError, match=next(iter(wrong))):
+            target.add_evaluated_point(params | wrong, 1.0)
+    with pytest.raises(bq.ConfigError, match="'rate' is missing"):
+        target.add_evaluated_point({}, 1.0)
+
+
+def test_search_properties():
+    alg = BosquetSearch(strategy="sobol", seed=0)
+    with pytest.raises(RuntimeError, match="no search space"):
+        alg.suggest("a")
+    assert alg.set_search_properties("loss", "max", DOMAINS)
+    assert alg.suggest("a")
+    assert alg.optimizer.history.direction == "maximize"
+    assert not alg.set_search_properties("loss", "max", DOMAINS)  # it has a space already
+    assert alg.set_search_properties("loss", "max", {"epochs": 3})
+    assert len(alg.optimizer.pending) == 1
+    with pytest.raises(RuntimeError, match="`metric`"):
+        BosquetSearch(SPACE).suggest("a")
+
+
+def test_concurrency():
+    alg = search()
+    limited = ConcurrencyLimiter(alg, max_concurrent=2)
+    assert limited.suggest("a")
+    assert limited.suggest("b")
+    assert limited.suggest("c") is None
+    limited.on_trial_complete("a", {"loss": 1.0})
+    assert limited.suggest("c")
+
+
+def test_an_exhausted_space():
+    alg = search({"x": tune.choice([1, 2])})
+    assert {alg.suggest("a")["x"], alg.suggest("b")["x"]} == {1, 2}
+    assert alg.suggest("c") == Searcher.FINISHED
+
+
+def test_save_and_restore(tmp_path):
+    space = bq.Space(dict(SPACE.parameters), [lambda c: c["lr"] < 0.05])
+    one, other = search(space), search(space)
+    for name in "abcd":
+        one.suggest(name)
+    one.on_trial_complete("a", {"loss": 1.0})
+    one.save_to_dir(str(tmp_path))
+    other.restore_from_dir(str(tmp_path))
+    assert other.optimizer.history.trials == one.optimizer.history.trials
+    assert other.suggest("e") == one.suggest("e")
+    other.on_trial_complete("b", {"loss": 2.0})
+    assert other.optimizer.history.trials[1].value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"space": 3}, TypeError, "must be a bosquet.Space, a dict or None"),
+        ({"mode": "least"}, ValueError, "mode='least' must be 'min' or 'max'"),
+        ({"mode": ["min", "max"]}, ValueError, "one objective"),
+        ({"strategy": "tpe"}, ValueError, "strategy='tpe'"),
+    ],
+)
+def test_bad_arguments(settings, error, message):
+    with pytest.raises(error, match=message):
+        BosquetSearch(**settings)
+
+
+# -- a real Ray ------------------------------------------------------------------------------
+
+DRIVER = """
+import os, sys, time
+os.environ["RAY_AIR_NEW_OUTPUT"] = "0"
+os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = "0"
+os.environ["TUNE_DISABLE_AUTO_CALLBACK_LOGGERS"] = "1"
+import bosquet as bq, ray
+from ray import tune
+from bosquet.integrations.ray_tune import BosquetSearch
+from tests.integrations.test_ray_tune import start_ray
+
+space = bq.Space({
+    "lr": bq.Float(1e-4, 1e-1, log=True),
+    "model": bq.Choice({"svm": {"C": bq.Float(0, 1)}, "forest": {"depth": bq.Int(1, 20)}}),
+})
+
+folder, what = sys.argv[1:]
+
+def train(config):
+    time.sleep(0.5)
+    open(os.path.join(folder, "ran-" + str(config["lr"])), "w").close()
+    if config["model"] == "svm" and config["C"] > 0.9:
+        raise MemoryError("too large")
+    tune.report({"loss": config["lr"] + config.get("C", 0.5)})
+
+start_ray()
+if what == "restore":
+    tuner = tune.Tuner.restore(os.path.join(folder, "run"), trainable=train)
+else:
+    search = BosquetSearch(space, "loss", "min", strategy="sobol", seed=0)
+    tuner = tune.Tuner(
+        train,
+        param_space={"constant": 1},
+        tune_config=tune.TuneConfig(search_alg=search, num_samples=8, max_concurrent_trials=4),
+        run_config=tune.RunConfig(storage_path=folder, name="run", verbose=0),
+    )
+grid = tuner.fit()
+rows = [(r.config, r.metrics.get("loss") if r.metrics else None) for r in grid]
+for config, loss in rows:
+    assert config.pop("constant") == 1
+    assert space.validate(config) == config
+print("DONE", len(rows), len({space.key(c) for c, _ in rows}), min(v for _, v in rows if v))
+"""
+
+
+def start_ray():
+    """A local Ray. It gives itself 30 seconds, which a busy machine may exceed."""
+    for left in (2, 1, 0):
+        try:
+            ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False)
+            return
+        except Exception as error:  # Ray raises no other kind
+            if not left or "timed out during startup" not in str(error):
+                raise
+            ray.shutdown()
+
+
+def start(folder, what):
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(folder), what],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+
+
+def end(process):
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    return next(line for line in output.splitlines() if line.startswith("DONE")).split()
+
+
+def test_four_trials_at_a_time(tmp_path):
+    _, n, distinct, best = end(start(tmp_path, "run"))
+    assert (n, distinct) == ("8", "8")
+    assert float(best) < 0.5
+
+
+def test_restore_after_a_kill(tmp_path):
+    driver = start(tmp_path, "run")
+    deadline = time.monotonic() + 300
+    while len(list(tmp_path.glob("ran-*"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    assert 3 <= len(list(tmp_path.glob("ran-*"))) < 8
+    assert list(tmp_path.glob("run/searcher-state-*.pkl"))
+    # With the state lost, the same seed would suggest the same points again.
+    _, n, distinct, _ = end(start(tmp_path, "restore"))
+    assert (n, distinct) == ("8", "8")
+
+
+def test_the_page():
+    start_ray()
+    try:
+        run_examples(ROOT / "docs/integrations/ray.md", " needs-ray")
+    finally:
+        ray.shutdown()
