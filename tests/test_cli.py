@@ -43,7 +43,7 @@ def test_exit_codes(monkeypatch, tmp_path, capsys):
     )
     assert main(["demo", "--dataset", "wine", "--trials", "2"]) == 130
 
-    def failing(jobs, path, workers, ended, problems):
+    def failing(jobs, path, workers, ended, problems, strategies):
         yield jobs[0], RuntimeError("no luck")
 
     monkeypatch.setattr("bosquet.benchmarks.bench.run_all", failing)

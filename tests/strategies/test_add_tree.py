@@ -255,7 +255,7 @@ def test_what_is_believed_of_a_pending_trial_is_not_gained_again(monkeypatch):
     opt.ask(2)
     opt.ask()
     assert seen[1] < seen[0] - 0.1
-    assert seen[2] <= seen[1]
+    assert seen[2] <= seen[1] + 1e-9  # the same belief, computed again
 
 
 def test_transforms_are_no_stronger_than_a_logarithm():
