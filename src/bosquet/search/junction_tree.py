@@ -375,11 +375,12 @@ class _NodeSearch:
             n = int(self._parameters[v].n_values)
             near = np.clip(x[v] + np.linspace(-0.5, 0.5, _EXCHANGED) * _EXCHANGED / n, 0.0, 1.0)
             units = self._all_values(v) if n <= _EXCHANGED else self._parameters[v].snap(near)
-            rows = np.repeat(x[None], len(units), axis=0)
-            rows[:, v] = units
-            values = acquisition.value(*belief.moments(rows))
-            if values.max() > float(acquisition.value(*belief.moments(x[None]))[0]):
-                x = rows[int(np.argmax(values))]
+            rows = np.repeat(x[None], 1 + len(units), axis=0)
+            rows[1:, v] = units
+            # Only the cliques of this variable change.
+            mine = [component for clique, component in self._of_clique.items() if v in clique]
+            values = acquisition.value(*CliqueSum(self.posterior, mine).moments(rows))
+            x = rows[int(np.argmax(values))]
         climbed = climb(belief, acquisition, x[None], self._continuous)
         pair = np.vstack([x[None], climbed])
         return np.asarray(pair[np.argmax(acquisition.value(*belief.moments(pair)))])
