@@ -104,7 +104,7 @@ and robot pushing not at all.
 
 - **Conditional.** `boing` ends at 1e-7 of the minimum on 31 parameters, where SMAC3 is at 0.2, in
   the same time. Up to 200 evaluations it stayed at 0.36; why, was not looked into.
-- **Ten variables.** `boing` is ahead of `turbo` on three of four runs, and of TPE, random search
+- **Ten variables.** `boing` is ahead of `turbo` on seven of eight runs, and of TPE, random search
   and (where run) SMAC3 and `flat-gp` on all; on one run of Levy's function it stays in a local
   minimum (0.9), as `turbo` (0.6) and `boing+` (0.5) do.
 - **A miss: Lunar Lander.** `boing` stays at a reward of 49 where random search finds 197, `turbo`
