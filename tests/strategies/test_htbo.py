@@ -10,6 +10,7 @@ from bosquet.acquisition.base import LogEI
 from bosquet.data import History, Trial
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
+from bosquet.strategies.gp_strategy import Ask
 
 
 def rough(config):
@@ -95,7 +96,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
     fitted = strategy.fit(task, data, np.random.default_rng(0))
     best = float(fitted.z.min())
     taken = {t.key for t in trials}
-    found = strategy._next(task, fitted, best, data.X, taken, np.random.default_rng(0))
+    found = strategy._next(Ask(task, fitted, best, data.X, taken, np.random.default_rng(0)))
     posterior, expected = fitted.posterior, {}
     for config in task.left(taken):
         x = space.to_unit([config])

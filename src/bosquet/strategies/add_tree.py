@@ -22,14 +22,13 @@ path's own posterior does not have that problem.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LowerBound
-from bosquet.data import Key, key_of
+from bosquet.data import key_of
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.base import PathPosterior
 from bosquet.models.surrogate import Surrogate, SurrogatePosterior
@@ -37,11 +36,11 @@ from bosquet.models.warping import WarpName
 from bosquet.search.node_sum import maximise_node_sum, promising_paths
 from bosquet.search.tree_path import Path
 from bosquet.space import Space
-from bosquet.strategies.base import Proposal, Task
+from bosquet.strategies.base import Proposal
 from bosquet.strategies.gp_strategy import (
     MOST_PATHS,
     AcquisitionName,
-    Fitted,
+    Ask,
     KernelName,
     Setting,
     SurrogateStrategy,
@@ -138,20 +137,13 @@ class AddTree(SurrogateStrategy):
             paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
         return paths
 
-    def _next(
-        self,
-        task: Task,
-        fitted: Fitted,
-        best: float,
-        good: Array,
-        taken: Collection[Key],
-        rng: np.random.Generator,
-    ) -> Proposal | None:
+    def _next(self, ask: Ask) -> Proposal | None:
+        task = ask.task
         if self.acquisition == "node-ucb" and task.candidates is None:
             t = len(task.history) + 1
-            additive = cast(SurrogatePosterior, fitted.posterior).additive
-            x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), rng)
+            additive = cast(SurrogatePosterior, ask.fitted.posterior).additive
+            x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), ask.rng)
             config = task.space.from_unit(x)
-            if key_of(config) not in taken and task.space.violation(config) is None:
+            if key_of(config) not in ask.taken and task.space.violation(config) is None:
                 return self.proposal(task.space, config, {task.space.path_label(config): value})
-        return super()._next(task, fitted, best, good, taken, rng)
+        return super()._next(ask)

@@ -26,7 +26,7 @@ and scales are then fitted under priors. Grids are refined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast, get_args
 
@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LowerBound
-from bosquet.data import Dataset, Key, key_of
+from bosquet.data import Dataset, key_of
 from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
 from bosquet.models.additive_graph import (
@@ -65,6 +65,7 @@ from bosquet.space.structure import Dimension
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
     AcquisitionName,
+    Ask,
     Fitted,
     GPStrategy,
     KernelName,
@@ -293,28 +294,21 @@ class Additive(GPStrategy):
         rows = [search.maximise(b, rng).rows[0] for b in (self._bound(task), LowerBound(0.0))]
         return np.array(rows), {"search": search.said}
 
-    def _next(
-        self,
-        task: Task,
-        fitted: Fitted,
-        best: float,
-        good: Array,
-        taken: Collection[Key],
-        rng: np.random.Generator,
-    ) -> Proposal | None:
+    def _next(self, ask: Ask) -> Proposal | None:
+        task = ask.task
         if self.acquisition == "ucb" and task.candidates is None and feasibility_of(task) is None:
             bound = self._bound(task)
-            optimum = self._clique_search(task, fitted).maximise(bound, rng)
+            optimum = self._clique_search(task, ask.fitted).maximise(bound, ask.rng)
             path = task.space.tree.path_of(best_path(task.space, optimum.values)[1])
             rows = on_path(task.space, path, optimum.rows.copy())
-            values = bound.value(*self.belief_on(fitted)(path).moments(rows))
+            values = bound.value(*self.belief_on(ask.fitted)(path).moments(rows))
             configs = task.space.from_unit(rows)
             for config, value in zip(configs, values, strict=True):  # the refined one first
-                if key_of(config) not in taken and task.space.violation(config) is None:
+                if key_of(config) not in ask.taken and task.space.violation(config) is None:
                     label = task.space.path_label(config)
                     proposal = self.proposal(task.space, config, {label: float(value)})
                     return replace(proposal, info=proposal.info | {"search": optimum.said})
-        return super()._next(task, fitted, best, good, taken, rng)
+        return super()._next(ask)
 
 
 def _checked_groups(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

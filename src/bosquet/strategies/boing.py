@@ -49,10 +49,12 @@ from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.gp_strategy import (
+    Ask,
     Fitted,
     explores,
     feasibility_of,
     first_free,
+    incumbent,
     initial_trials,
     largest_dimension,
     proposed,
@@ -61,7 +63,6 @@ from bosquet.strategies.local import (
     best_candidate,
     fit_local,
     improve,
-    incumbent,
     local_surrogate,
     pending_rows,
 )
@@ -162,7 +163,7 @@ class BOinG(Strategy):
         fitted, inducing = self._local(task, data, inside)
         best, level = incumbent(task, fitted, data.X)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
-        found = improve(task, fitted, region, best, good, taken, rng, feasibility)
+        found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
         if found is None:  # nothing new in the subregion: x_g itself is new
             config, value, why = candidate, None, "best of the forest"
         else:

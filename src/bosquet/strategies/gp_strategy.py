@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -97,6 +97,40 @@ class Fitted:
         return float(self.means(X).min())
 
 
+@dataclass(frozen=True)
+class Ask:
+    """One configuration that is wanted: what is known, and what is not to be had."""
+
+    task: Task
+    fitted: Fitted
+    best: float
+    """The lowest level known or believed of a trial."""
+    good: Array
+    """Evaluated rows worth perturbing, the best one first."""
+    taken: Collection[Key]
+    rng: np.random.Generator
+
+    def candidates(self) -> tuple[dict[Path, Array], dict[bytes, Config]]:
+        """The rows of free candidates by path, and whose row is whose.
+
+        Decoding a row may give a candidate back with its last digit changed.
+        """
+        left = self.task.left(self.taken)
+        units = self.task.space.to_unit(left)
+        by_path = self.task.space.tree.rows_by_path(units)
+        rows = {path: units[inside] for path, inside in by_path.items()}
+        return rows, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
+
+    def free(
+        self, scored: Sequence[Scored], candidates: Mapping[bytes, Config] | None = None
+    ) -> tuple[Config, float] | None:
+        """The best free and feasible one of some rows, away from pending trials if one is."""
+        if candidates is not None:
+            return first_free(self.task, scored, self.taken, lambda x: candidates[x.tobytes()])
+        apart = first_free(self.task, scored, self.taken, apart=self.fitted.pending)
+        return apart or first_free(self.task, scored, self.taken)
+
+
 class GPStrategy(Strategy):
     """A Gaussian process on all trials; an acquisition function maximised on each path.
 
@@ -168,19 +202,15 @@ class GPStrategy(Strategy):
         self, fitted: Fitted, task: Task, data: Dataset, n: int, rng: np.random.Generator
     ) -> list[Proposal]:
         """What the strategy wants to try, given its fit."""
-        # What is known of each evaluated point: its value, or with noise the posterior mean.
-        level = fitted.means(data.X) if task.history.noisy else fitted.z
+        best, level = incumbent(task, fitted, data.X)
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
-        best = float(level.min())
-        if task.pending:
-            best = min(best, fitted.believed(task.space.to_unit([t.config for t in task.pending])))
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:
             number = task.index + len(proposals)
             why_now = "every so often" if explores(task.space, number, self.explore_every) else ""
             if not why_now:
-                found = self._next(task, fitted, best, good, taken, rng)
+                found = self._next(Ask(task, fitted, best, good, taken, rng))
                 if found is None:
                     break
                 config, info = found.config, found.info
@@ -291,50 +321,39 @@ class GPStrategy(Strategy):
 
     # -- the search --------------------------------------------------------------------------
 
-    def _next(
-        self,
-        task: Task,
-        fitted: Fitted,
-        best: float,
-        good: Array,
-        taken: Collection[Key],
-        rng: np.random.Generator,
-    ) -> Proposal | None:
+    def _next(self, ask: Ask) -> Proposal | None:
         """The best free and feasible configuration found, with the values of paths."""
-        acquisition = self.acquisition_at(task, fitted, best)
+        task, fitted = ask.task, ask.fitted
+        acquisition = self.acquisition_at(task, fitted, ask.best)
         belief_on = self.belief_on(fitted)
         search = PathSearch(task.space, belief_on, acquisition, feasibility_of(task))
         if task.candidates is not None:
-            return self.chosen(task, fitted, *score_candidates(task, search, taken), taken)
-        starts, said = self.starts(task, fitted, acquisition, rng)
-        paths = self.paths_to_search(task.space, fitted.posterior, good, rng)
-        scored = search.maximise(paths, good, rng, starts)
-        found = self.chosen(task, fitted, scored, None, taken)
+            rows, candidates = ask.candidates()
+            scored = [search.score(path, X) for path, X in rows.items()]
+            return self.chosen(ask, sorted(scored, key=lambda one: -one.values[0]), candidates)
+        starts, said = self.starts(task, fitted, acquisition, ask.rng)
+        paths = self.paths_to_search(task.space, fitted.posterior, ask.good, ask.rng)
+        found = self.chosen(ask, search.maximise(paths, ask.good, ask.rng, starts))
         return None if found is None else replace(found, info=found.info | said)
 
     def chosen(
         self,
-        task: Task,
-        fitted: Fitted,
+        ask: Ask,
         scored: Sequence[Scored],
-        candidates: dict[bytes, Config] | None,
-        taken: Collection[Key],
+        candidates: Mapping[bytes, Config] | None = None,
     ) -> Proposal | None:
         """The best free and feasible one of rows by path, which may be those of candidates."""
-        if candidates is None:
-            found = first_free(task, scored, taken, apart=fitted.pending)
-            found = found or first_free(task, scored, taken)
-        else:
-            found = first_free(task, scored, taken, lambda x: candidates[x.tobytes()])
+        found = ask.free(scored, candidates)
         if found is None:
             return None
         config, value = found
-        values = {task.space.path_label(config): value}
+        space = ask.task.space
+        values = {space.path_label(config): value}
         for one in scored[:_NAMED_PATHS]:
-            values.setdefault(task.space.tree.path_label(one.path), float(one.values[0]))
+            values.setdefault(space.tree.path_label(one.path), float(one.values[0]))
         if self.acquisition == "ei":
             values = {path: float(np.exp(value)) for path, value in values.items()}
-        return self.proposal(task.space, config, values)
+        return self.proposal(space, config, values)
 
     def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
         if self.acquisition in ("logei", "ei"):
@@ -428,21 +447,16 @@ def bound(dimension: int, t: int) -> LowerBound:
     return LowerBound(0.2 * dimension * np.log(2.0 * t))
 
 
-def score_candidates(
-    task: Task, search: PathSearch, taken: Collection[Key]
-) -> tuple[list[Scored], dict[bytes, Config]]:
-    """The free candidates by path, paths in the order of their best one; and whose row is whose.
+def incumbent(task: Task, fitted: Fitted, X: Array) -> tuple[float, Array]:
+    """The lowest level, what is believed of pending trials included; and the level of each row.
 
-    Decoding a row may give a candidate back with its last digit changed.
+    That is its value, or with noise the posterior mean.
     """
-    left = task.left(taken)
-    units = task.space.to_unit(left)
-    by_path: dict[Path, list[int]] = {}
-    for i, config in enumerate(left):
-        by_path.setdefault(task.space.path(config), []).append(i)
-    scored = [search.score(path, units[rows]) for path, rows in by_path.items()]
-    scored.sort(key=lambda one: -one.values[0])
-    return scored, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
+    level = fitted.means(X) if task.history.noisy else fitted.z
+    best = float(level.min())
+    if len(fitted.pending):
+        best = min(best, fitted.believed(fitted.pending))
+    return best, level
 
 
 def _kept_clear(task: Task, pending: Array) -> list[tuple[Array, float]]:

@@ -22,7 +22,7 @@ trials explore as those of every `GPStrategy`. On conditional spaces the model i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
-from bosquet.data import Key
 from bosquet.kernels.components import Hyperparameters, Kind
 from bosquet.models.add_tree import add_tree
 from bosquet.models.base import PathModel
@@ -45,7 +44,7 @@ from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
-    Fitted,
+    Ask,
     GPStrategy,
     KernelName,
     Setting,
@@ -130,31 +129,18 @@ class HTBO(GPStrategy):
 
     # -- the search, leaf by leaf ------------------------------------------------------------
 
-    def _next(
-        self,
-        task: Task,
-        fitted: Fitted,
-        best: float,
-        good: Array,
-        taken: Collection[Key],
-        rng: np.random.Generator,
-    ) -> Proposal | None:
+    def _next(self, ask: Ask) -> Proposal | None:
         """The best free and feasible configuration found, and the leaf in which it lies."""
-        posterior = cast(TreedPosterior, fitted.posterior)
-        search = _LeafSearch(task, best)
-        configs = None
+        task, good, rng = ask.task, ask.good, ask.rng
+        posterior = cast(TreedPosterior, ask.fitted.posterior)
+        search = _LeafSearch(task, ask.best)
         if task.candidates is None:
             paths = self.paths_to_search(task.space, posterior, good, rng)
             grid = None if self.search == "box" else _grid(task.space, paths, good, rng)
-            scored = search.maximise(posterior, paths, good, rng, grid)
+            found = self.chosen(ask, search.maximise(posterior, paths, good, rng, grid))
         else:
-            left = task.left(taken)
-            units = task.space.to_unit(left)
-            configs = {x.tobytes(): config for x, config in zip(units, left, strict=True)}
-            by_path = task.space.tree.rows_by_path(units)
-            rows = {path: units[inside] for path, inside in by_path.items()}
-            scored = search.score(posterior, rows)
-        found = self.chosen(task, fitted, scored, configs, taken)
+            rows, candidates = ask.candidates()
+            found = self.chosen(ask, search.score(posterior, rows), candidates)
         if found is None:
             return None
         return replace(found, info=found.info | _about(task.space, posterior, found.config))

@@ -18,7 +18,7 @@ from bosquet.search.region import Region
 from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Task
-from bosquet.strategies.gp_strategy import Fitted, first_free
+from bosquet.strategies.gp_strategy import Ask, Fitted, first_free
 
 Array = NDArray[np.float64]
 
@@ -59,39 +59,19 @@ def pending_rows(task: Task) -> Array:
     return task.space.to_unit([trial.config for trial in task.pending])
 
 
-def incumbent(task: Task, fitted: Fitted, X: Array) -> tuple[float, Array]:
-    """The lowest level, what is believed of pending trials included; and the level of each row.
-
-    That is its value, or with noise the posterior mean.
-    """
-    level = fitted.means(X) if task.history.noisy else fitted.z
-    best = float(level.min())
-    if len(fitted.pending):
-        best = min(best, fitted.believed(fitted.pending))
-    return best, level
-
-
 def improve(
-    task: Task,
-    fitted: Fitted,
-    region: Region,
-    best: float,
-    good: Array,
-    taken: Collection[Key],
-    rng: np.random.Generator,
-    feasibility: Feasibility | None,
+    ask: Ask, region: Region, feasibility: Feasibility | None
 ) -> tuple[Config, float] | None:
     """The free and feasible configuration in a region with the highest LogEI, and its value."""
-    acquisition = LogEI(best, fitted.noise)
-    belief_on = fitted.posterior.on_path
+    task, taken = ask.task, ask.taken
+    acquisition = LogEI(ask.best, ask.fitted.noise)
+    belief_on = ask.fitted.posterior.on_path
     search = PathSearch(task.space, belief_on, acquisition, feasibility, region=region)
     if task.candidates is not None:
         return best_candidate(task, taken, lambda X: search.score(region.path, X), region)
-    scored = search.maximise([region.path], good, rng)
-    found = first_free(task, scored, taken, apart=fitted.pending)
-    found = found or first_free(task, scored, taken)
+    found = ask.free(search.maximise([region.path], ask.good, ask.rng))
     if found is None and task.space.constraints:  # the best rows all violate one
-        rows = region.draw(_MORE, rng)
+        rows = region.draw(_MORE, ask.rng)
         rows = rows[feasible(task.space, rows)]
         found = first_free(task, [search.score(region.path, rows)], taken) if len(rows) else None
     return found

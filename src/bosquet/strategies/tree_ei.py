@@ -25,14 +25,13 @@ trial explores, as in `AddTree`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
-from bosquet.data import Key
 from bosquet.kernels.weights import Features
 from bosquet.models.base import PathModel
 from bosquet.models.tree_leaves import LeafSees, TreeLinear
@@ -41,7 +40,7 @@ from bosquet.search.tree_path import Path
 from bosquet.search.two_step import Promise, TwoStep, promising_paths
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import Fitted, GPStrategy, Setting, feasibility_of, first_free
+from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
 
 Array = NDArray[np.float64]
 Search = Literal["two-step", "full"]
@@ -129,44 +128,31 @@ class TreeEI(GPStrategy):
             return super().initial_trials(space)
         return min(max(space.n_paths, 2), _MOST_INITIAL)
 
-    def _next(
-        self,
-        task: Task,
-        fitted: Fitted,
-        best: float,
-        good: Array,
-        taken: Collection[Key],
-        rng: np.random.Generator,
-    ) -> Proposal | None:
+    def _next(self, ask: Ask) -> Proposal | None:
         """The best free and feasible configuration found, and what to say about it."""
-        posterior = cast(TreePosterior, fitted.posterior)
+        task = ask.task
+        posterior = cast(TreePosterior, ask.fitted.posterior)
         steps = TwoStep(
             task.space,
             posterior,
-            LogEI(best, fitted.noise),
+            LogEI(ask.best, ask.fitted.noise),
             feasibility_of(task),
             plug_in=not self.hierarchical,
             refine_shared=self.refine_shared or self.search == "full",
         )
-        left = task.left(taken)  # of the candidates, if there are any
-        units = task.space.to_unit(left)
-        rows = {path: units[which] for path, which in task.space.tree.rows_by_path(units).items()}
-        # Decoding a row may give a candidate back with its last digit changed.
-        named = {x.tobytes(): config for x, config in zip(units, left, strict=True)}
         if task.candidates is None:
-            promises = self._ranked(task, posterior, steps, good, rng)
+            promises = self._ranked(task, posterior, steps, ask.good, ask.rng)
         else:
+            rows, candidates = ask.candidates()
             promises = steps.rank_rows(rows)
         k = len(promises) if self.search == "full" else self.k
         for start in range(0, min(len(promises), max(_MOST_TRIED, k)), max(k, 1)):
             some = promises[start : start + k]
             if task.candidates is None:
-                scored = steps.maximise(some, good, rng)
-                free = first_free(task, scored, taken, apart=fitted.pending)
-                free = free or first_free(task, scored, taken)
+                free = ask.free(steps.maximise(some, ask.good, ask.rng))
             else:
                 scored = [steps.score(promise.path, rows[promise.path]) for promise in some]
-                free = first_free(task, scored, taken, lambda x: named[x.tobytes()])
+                free = ask.free(scored, candidates)
             if free is not None:
                 return self._said(task.space, *free, promises, len(some))
         return None

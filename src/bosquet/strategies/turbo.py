@@ -39,9 +39,11 @@ from bosquet.search.tree_path import Scored
 from bosquet.space import Config
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.gp_strategy import (
+    Ask,
     Fitted,
     feasibility_of,
     first_free,
+    incumbent,
     largest_dimension,
     proposed,
 )
@@ -49,7 +51,6 @@ from bosquet.strategies.local import (
     best_candidate,
     fit_local,
     improve,
-    incumbent,
     local_surrogate,
 )
 
@@ -220,9 +221,8 @@ class Turbo(Strategy):
         if self.acquisition == "thompson":
             found = self._sampled(task, fitted, region, taken, rng)
         else:
-            good = data.X[order[:_GOOD]]
-            feasibility = feasibility_of(task)
-            found = improve(task, fitted, region, best, good, taken, rng, feasibility)
+            ask = Ask(task, fitted, best, data.X[order[:_GOOD]], taken, rng)
+            found = improve(ask, region, feasibility_of(task))
         if found is None:
             return None
         config, value = found
