@@ -47,9 +47,9 @@ BUDGETS = {"ackley-10-shifted": 300, "levy-10-shifted": 300, "lunar": 300, "adul
 CONDITIONAL = 1000
 OBSERVATIONS = (200, 500, 1000, 2000, 5000)
 FULL_UP_TO = 1000  # observations at which the full GP is timed
-AUTO = {"branches": 300}
+AUTO = {"branches": 300, "ackley-10-shifted": 300, "levy-10-shifted": 300, "lunar": 300}
 AUTO_OBSERVATIONS = (300, 500)
-ONE_RUN = 300  # evaluations
+ONE_RUN = 1000  # evaluations
 ASKS = 5  # over which the time of one is averaged
 PARTS = ("compare", "conditional", "ablations", "one-run", "time", "auto")
 ABLATIONS: dict[str, tuple[str, int, int, dict[str, Callable[[], Strategy]]]] = {
@@ -436,7 +436,7 @@ def against_auto(options: argparse.Namespace) -> str:
             cells.append("" if found is None else f"{found:.2f} s")
         lines.append(f"| {n} | {' | '.join(cells)} |")
     head = f"CPU time of an ask on branches, mean of {ASKS} after a first one."
-    return compare(options, AUTO, ("auto", "boing")) + "\n\n" + head + "\n\n" + "\n".join(lines)
+    return compare(options, AUTO, ("auto", "boing", "boing+")) + "\n\n" + head + "\n\n" + "\n".join(lines)
 
 
 def scaled(budget: int, options: argparse.Namespace) -> int:

@@ -110,9 +110,10 @@ def test_the_harness_runs_problems_that_are_not_registered(data, tmp_path):
     with pytest.raises(ValueError, match="problem='small' must be one of mlp:shared:toy"):
         Job("random", "small", 0, 3).check(problems)
     path = tmp_path / "mlp.jsonl"
-    assert list(run_all([job], path, problems=problems)) == []
-    (made,) = read_runs(path)
-    assert made.job == job
+    beside = Job("random", "small", 0, 2)
+    assert list(run_all([job, beside], path, problems=PROBLEMS | problems)) == []
+    made, other = sorted(read_runs(path), key=lambda run: run.job.problem)
+    assert (made.job, other.job) == (job, beside)
     assert len(made.values) == len(made.evaluation_seconds) == 2
     assert job.problem not in PROBLEMS
 

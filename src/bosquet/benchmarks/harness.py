@@ -222,7 +222,7 @@ def run_all(
                 pool.submit(
                     run,
                     job,
-                    None if problems is PROBLEMS else problems[job.problem],
+                    _unregistered(job.problem, problems),
                     strategies.get(job.method),
                 ): job
                 for job in dict.fromkeys(jobs)
@@ -242,6 +242,12 @@ def run_all(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _unregistered(name: str, problems: Mapping[str, Factory]) -> Factory | None:
+    """What has to be sent to a worker: those that are registered do not pickle."""
+    factory = problems[name]
+    return None if PROBLEMS.get(name) is factory else factory
 
 
 def _follow_parent() -> None:
