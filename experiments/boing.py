@@ -436,7 +436,8 @@ def against_auto(options: argparse.Namespace) -> str:
             cells.append("" if found is None else f"{found:.2f} s")
         lines.append(f"| {n} | {' | '.join(cells)} |")
     head = f"CPU time of an ask on branches, mean of {ASKS} after a first one."
-    return compare(options, AUTO, ("auto", "boing", "boing+")) + "\n\n" + head + "\n\n" + "\n".join(lines)
+    table = compare(options, AUTO, ("auto", "boing", "boing+"))
+    return "\n\n".join([table, head, "\n".join(lines)])
 
 
 def scaled(budget: int, options: argparse.Namespace) -> int:
