@@ -29,13 +29,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from bosquet.benchmarks import PROBLEMS
+from bosquet.benchmarks import GROUPS, PROBLEMS
 from bosquet.integrations.optuna import BosquetSampler, suggest_config
 from bosquet.integrations.sklearn import BosquetSearchCV
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "results" / "integrations.jsonl"
-TREES = ("small-shared-shifted", "interaction-shifted", "unbalanced-4-shifted")
+TREES = tuple(GROUPS["shifted"])
 SAMPLERS = ("tpe", "space", "inferred")
 TRIALS = 60
 DATA = ("breast_cancer", "wine", "digits")
