@@ -278,15 +278,19 @@ else:
     tuner = tune.Tuner(
         train,
         param_space={"constant": 1},
-        tune_config=tune.TuneConfig(search_alg=search, num_samples=8, max_concurrent_trials=4),
-        run_config=tune.RunConfig(storage_path=str(folder), name="run", verbose=0,
-                                  callbacks=[Kill()]),
+        tune_config=tune.TuneConfig(
+            search_alg=search, num_samples=8, max_concurrent_trials=4, reuse_actors=True
+        ),
+        run_config=tune.RunConfig(
+            storage_path=str(folder), name="run", verbose=0, callbacks=[Kill()]
+        ),
     )
 grid = tuner.fit()
-for result in grid:
-    assert result.config.pop("constant") == 1
-    assert SPACE.validate(result.config) == result.config
-print("DONE", len(grid), len({SPACE.key(r.config) for r in grid}), grid.num_errors)
+configs = [result.config for result in grid if not result.error]  # Ray restores no others
+for config in configs:
+    assert config.pop("constant") == 1
+    assert SPACE.validate(config) == config
+print("DONE", len(grid), len({SPACE.key(config) for config in configs}), grid.num_errors)
 """
 PAGE = """
 from tests.test_docs import ROOT, run_examples
@@ -336,7 +340,7 @@ def done(ended):
 @pytest.mark.usefixtures("home")
 def test_four_trials_at_a_time(tmp_path):
     (tmp_path / "go").touch()
-    assert done(run(DRIVER, tmp_path, "run")) == (8, 8, 1)
+    assert done(run(DRIVER, tmp_path, "run")) == (8, 7, 1)
 
 
 @pytest.mark.usefixtures("home")
@@ -345,7 +349,7 @@ def test_restore_after_a_kill(tmp_path):
     assert killed.returncode == -signal.SIGKILL, killed.stdout
     (tmp_path / "go").touch()
     # With the state lost, the same seed would suggest the same points again.
-    assert done(run(DRIVER, tmp_path, "restore")) == (8, 8, 1)
+    assert done(run(DRIVER, tmp_path, "restore")) == (8, 7, 1)
 
 
 def test_the_page(home):
