@@ -264,7 +264,7 @@ def report(found: Found, strategy: str) -> str:
         f"## Ray Tune: {WORKERS} workers",
         "",
         f"{TRIALS} trials of {SLEEP} seconds each. log10 distance to the minimum as above, trials "
-        f"in the order of suggestion; and median seconds of the whole run, of which {WORKERS} workers "
+        f"in the order of suggestion; and median seconds of the whole run: {WORKERS} workers "
         f"need {TRIALS / WORKERS * SLEEP:.1f} for the trials alone.",
         "",
         f"| problem | seeds | {' | '.join(RAY_SEARCHES)} |",
