@@ -296,7 +296,7 @@ PAGE = """
 from tests.test_docs import ROOT, run_examples
 run_examples(ROOT / "docs/integrations/ray.md", " needs-ray")
 """
-PATIENCE = 400  # seconds; on an idle machine a run takes 20
+PATIENCE = 600  # seconds; on an idle machine a run takes 20
 
 
 @pytest.fixture(scope="module")
