@@ -213,8 +213,9 @@ def read() -> Found:
 
 def report(found: Found, strategy: str) -> str:
     by: dict[tuple[str, str, str], list[list[float]]] = defaultdict(list)
-    for (host, method, problem, _, used), values in sorted(found.items()):
-        if used == strategy:
+    for (host, method, problem, seed, used), values in sorted(found.items()):
+        others = ((host, other, problem, seed, used) for other in RUNS[host][1])
+        if used == strategy and all(other in found for other in others):
             by[host, problem, method].append(values)
     lines = [
         "# The integrations, measured",
@@ -264,8 +265,9 @@ def report(found: Found, strategy: str) -> str:
         f"## Ray Tune: {WORKERS} workers",
         "",
         f"{TRIALS} trials of {SLEEP} seconds each. log10 distance to the minimum as above, trials "
-        f"in the order of suggestion; and median seconds of the whole run: {WORKERS} workers "
-        f"need {TRIALS / WORKERS * SLEEP:.1f} for the trials alone.",
+        f"in the order of suggestion; and median seconds of the whole run. {WORKERS} workers need "
+        f"{TRIALS / WORKERS * SLEEP:.1f} for the trials alone; most of the rest is Ray starting "
+        "processes, on two cores that had other work to do.",
         "",
         f"| problem | seeds | {' | '.join(RAY_SEARCHES)} |",
         "|---" * 5 + "|",
