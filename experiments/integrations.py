@@ -226,7 +226,7 @@ def report(found: Found, strategy: str) -> str:
         "",
         "The same study code. log10 distance to the minimum: median over seeds at trials 20, 40 "
         "and 60. Delay: how many trials later the inferred run reaches the median of the declared "
-        "one at trial 40. Below 1e-8 further digits are a matter of chance, and so is a delay measured "
+        "one at trial 40. Below 1e-8 further digits are a matter of chance, so is a delay measured "
         "there: the last column has the trials until the medians (space, inferred) are below 1e-4.",
         "",
         "| problem | seeds | TPE | space | inferred | delay | to 1e-4 |",
