@@ -2,8 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# --quiet says nothing when all is well; an error still shows.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What needs PyTorch or Ray has an environment of its own.
+BOTORCH := .venv-botorch
+RAY := .venv-ray
+# PyPI's PyTorch for Linux comes with several GB for GPUs. A version makes pip take a CPU build of it
+# where there is one (PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL); TORCH=... chooses another.
+TORCH ?= torch==2.13.0
+# Into the environment of the target; --quiet says nothing when all is well, an error still shows.
+INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-botorch test-ray lint format bench peers clean
 
@@ -14,14 +20,11 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
-# What needs PyTorch or Ray, each in an environment of its own. TORCH=... chooses a build of PyTorch:
-# by default pip takes one with several GB for GPUs.
-TORCH ?= torch
-test-botorch: .venv-botorch/.made
-	.venv-botorch/bin/python -m pytest tests/integrations/test_botorch.py
+test-botorch: $(BOTORCH)/.tests
+	$(BOTORCH)/bin/python -m pytest tests/integrations/test_botorch.py
 
-test-ray: .venv-ray/.made
-	.venv-ray/bin/python -m pytest tests/integrations/test_ray_tune.py
+test-ray: $(RAY)/.tests
+	$(RAY)/bin/python -m pytest tests/integrations/test_ray_tune.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -39,10 +42,10 @@ bench: $(VENV)/.dev
 peers: $(VENV)/.peers
 	$(BIN)/python experiments/peers.py
 
-$(VENV)/.made:
+$(VENV)/.made $(BOTORCH)/.made $(RAY)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bosquet needs Python 3.11 or newer; set PYTHON=...")'
-	@echo "Making a virtual environment in $(VENV) (once)"
-	@$(PYTHON) -m venv $(VENV)
+	@echo "Making a virtual environment in $(@D) (once)"
+	@$(PYTHON) -m venv $(@D)
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
@@ -59,16 +62,16 @@ $(VENV)/.peers: $(VENV)/.dev
 	@$(INSTALL) -e '.[dev,peers]'
 	@touch $@
 
-.venv-botorch/.made: pyproject.toml
-	@$(PYTHON) -m venv .venv-botorch
-	@.venv-botorch/bin/pip install --quiet --disable-pip-version-check '$(TORCH)'
-	@.venv-botorch/bin/pip install --quiet --disable-pip-version-check -e '.[botorch]' 'pytest>=8.2'
+# In one command: PyTorch stays the one that was asked for.
+$(BOTORCH)/.tests: $(BOTORCH)/.made pyproject.toml
+	@echo "Installing bosquet and BoTorch into $(BOTORCH) (once)"
+	@$(INSTALL) '$(TORCH)' -e '.[botorch]' 'pytest>=8.2'
 	@touch $@
 
-.venv-ray/.made: pyproject.toml
-	@$(PYTHON) -m venv .venv-ray
-	@.venv-ray/bin/pip install --quiet --disable-pip-version-check -e '.[ray]' 'pytest>=8.2'
+$(RAY)/.tests: $(RAY)/.made pyproject.toml
+	@echo "Installing bosquet and Ray into $(RAY) (once)"
+	@$(INSTALL) -e '.[ray]' 'pytest>=8.2'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-botorch .venv-ray .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BOTORCH) $(RAY) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -9,6 +9,7 @@ import pytest
 from optuna.trial import TrialState, create_trial
 
 import bosquet as bq
+from bosquet.integrations import optuna as integration
 from bosquet.integrations.optuna import BosquetSampler, suggest_config
 from bosquet.strategies.base import Proposal, Strategy
 
@@ -332,6 +333,35 @@ def test_threads_and_pickles(space):
     study = study_with(sampler)
     study.optimize(by_short_names, n_trials=12, n_jobs=3)
     assert len({t.params["lr"] for t in study.trials}) == 12
+
+
+@pytest.mark.parametrize("with_space", [True, False])
+def test_trials_that_have_ended_are_read_once(space, with_space, monkeypatch):
+    reads = []
+    for name in ("_parameter", "_ended"):
+        original = getattr(integration, name)
+        monkeypatch.setattr(integration, name, lambda *of, f=original: reads.append(f) or f(*of))
+    study = study_with(BosquetSampler(space if with_space else None, "random", seed=0))
+    study.optimize(by_short_names, n_trials=30)
+    reads.clear()
+    by_short_names(study.ask())
+    assert 0 < len(reads) < 20  # the last trial, not thirty of them
+
+
+@pytest.mark.parametrize("with_space", [True, False])
+def test_a_sampler_keeps_studies_apart(space, with_space):
+    watched = Watched()
+    sampler = BosquetSampler(space if with_space else None, watched, seed=0)
+    storage = optuna.storages.InMemoryStorage()
+    studies = [study_with(sampler, storage=storage), study_with(sampler, storage=storage)]
+    studies.append(study_with(sampler))
+    for i in range(12):
+        for at, study in enumerate(studies):
+            trial = study.ask()
+            by_short_names(trial)
+            study.tell(trial, 100.0 * at + i)
+    for at, task in enumerate(watched.tasks[-3:]):
+        assert [t.value for t in task.history.trials] == [100.0 * at + i for i in range(11)]
 
 
 def test_several_objectives_are_refused(space):

@@ -14,10 +14,11 @@ import json
 import secrets
 import statistics
 import threading
+import weakref
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import optuna
@@ -27,6 +28,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.samplers import BaseSampler
+from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -46,6 +48,7 @@ _SPACE = "bosquet:space"
 _NOISE = "bosquet:noise_variance"
 _DISCOVERED = 12  # options of a choice up to which every one is tried soon, for what it brings
 _DRAWS = 64  # random configurations among which to look for options not seen yet
+_Read = TypeVar("_Read")
 _asking = threading.RLock()  # threads of one process must see each other's proposals
 _logger = optuna.logging.get_logger(f"optuna.{__name__}")  # speaks as loud as Optuna does
 
@@ -76,6 +79,13 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         self._given = None if space is None else _Given(space)
         self._inferred: Space | None = None
         self._seed = secrets.randbits(32) if seed is None else checked_seed(seed)
+        self._memories: _Memories = weakref.WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_memories": {}}  # another process reads its trials anew
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _memories=weakref.WeakKeyDictionary())
 
     @property
     def space(self) -> Space | None:
@@ -89,7 +99,7 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
         self._raise_error_if_multi_objective(study)
-        view = self._view(_others(study, trial))
+        view = self._view(study, _others(study, trial))
         return {} if view is None else dict(view.distributions)
 
     def sample_relative(
@@ -98,7 +108,7 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         self._raise_error_if_multi_objective(study)
         with _asking:
             others = _others(study, trial)
-            view = self._view(others)
+            view = self._view(study, others)
             if view is None:
                 return {}
             self._tell_inferred(study, view, len(others))
@@ -127,11 +137,12 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
     def _rng(self, *of: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, *of])
 
-    def _view(self, trials: Sequence[FrozenTrial]) -> _View | None:
-        if self._given is not None:
-            return self._given
-        space = infer_space([_asked(trial) for trial in trials])
-        return None if space is None else _Inferred(space, trials)
+    def _memory(self, study: Study) -> _Memory:
+        studies = self._memories.setdefault(study._storage, {})
+        return studies.setdefault(study._study_id, _Memory())
+
+    def _view(self, study: Study, trials: Sequence[FrozenTrial]) -> _View | None:
+        return self._memory(study).inferred(trials) if self._given is None else self._given
 
     def _tell_inferred(self, study: Study, view: _View, n: int) -> None:
         before, self._inferred = self._inferred, view.space
@@ -146,17 +157,15 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
     ) -> Task:
         maximize = study.direction == StudyDirection.MAXIMIZE
         direction: Direction = "maximize" if maximize else "minimize"
-        pruned_at_best = _median(other.value for other in others if _feasible(other))
+        pruned_at_best = _median_of_feasible(others)
         ended, pending = [], []
-        for other in others:
-            config = view.config_of(other)
-            if config is None:
-                continue
-            begun = Trial(other.number, config, info=view.info_of(other))
+        for other, read in self._memory(study).trials(others, view):
             if other.state == TrialState.RUNNING:
-                pending.append(begun)
+                pending.append(read)
+            elif other.state == TrialState.PRUNED:
+                ended.append(_pruned(read, other, direction, pruned_at_best))
             else:
-                ended.append(_ended(begun, other, direction, pruned_at_best))
+                ended.append(read)
         history = History(view.space, ended, direction)
         return Task(view.space, history, tuple(pending), None, self._seed, trial.number)
 
@@ -200,21 +209,74 @@ def _feasible(trial: FrozenTrial) -> bool:
     return trial.state == TrialState.COMPLETE and all(c <= 0 for c in trial.constraints.values())
 
 
-def _median(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return statistics.median(found) if found else None
+def _median_of_feasible(trials: Sequence[FrozenTrial]) -> float | None:
+    """What a pruned trial counts as at best; None when no trial is pruned or none is feasible."""
+    if all(trial.state != TrialState.PRUNED for trial in trials):
+        return None
+    values = [trial.value for trial in trials if _feasible(trial)]
+    return statistics.median(values) if values else None
 
 
-def _ended(begun: Trial, trial: FrozenTrial, direction: str, at_best: float | None) -> Trial:
-    """A trial with what became of it."""
+def _ended(begun: Trial, trial: FrozenTrial) -> Trial:
+    """A trial, not pruned, with what became of it."""
     if _feasible(trial):
         return begun.completed(Evaluation(trial.value, trial.user_attrs.get(_NOISE)))
-    if trial.state == TrialState.PRUNED and trial.last_step is not None:
-        # The pruner has seen it behind others; an early value may still look better than theirs.
-        value = trial.intermediate_values[trial.last_step]
-        worse = max if direction == "minimize" else min
-        return begun.completed(Evaluation(value if at_best is None else worse(value, at_best)))
     return begun.failed("constraint" if trial.constraints else trial.state.name.lower())
+
+
+def _pruned(begun: Trial, trial: FrozenTrial, direction: str, at_best: float | None) -> Trial:
+    if trial.last_step is None:
+        return _ended(begun, trial)
+    # The pruner has seen it behind others; an early value may still look better than theirs.
+    value = trial.intermediate_values[trial.last_step]
+    worse = max if direction == "minimize" else min
+    return begun.completed(Evaluation(value if at_best is None else worse(value, at_best)))
+
+
+class _Memory:
+    """What has been read of a study. Trials that have ended do not change any more."""
+
+    def __init__(self) -> None:
+        self._asked: dict[int, Asked] = {}
+        self._inferred: tuple[list[Asked], _Inferred | None] = ([], None)
+        self._space: Space | None = None
+        self._trials: dict[int, Trial | None] = {}
+
+    def inferred(self, trials: Sequence[FrozenTrial]) -> _Inferred | None:
+        asked = [_remembered(self._asked, trial, _asked) for trial in trials]
+        before, view = self._inferred
+        if asked != before:
+            space = infer_space(asked)
+            view = None if space is None else _Inferred(space, trials)
+            self._inferred = asked, view
+        return view
+
+    def trials(
+        self, trials: Iterable[FrozenTrial], view: _View
+    ) -> Iterable[tuple[FrozenTrial, Trial]]:
+        """With each trial that has a place in the space, what bosquet makes of it.
+
+        A pruned one is as it began.
+        """
+        if view.space != self._space:
+            self._space, self._trials = view.space, {}
+        for trial in trials:
+            read = _remembered(self._trials, trial, view.trial_of)
+            if read is not None:
+                yield trial, read
+
+
+_Memories = weakref.WeakKeyDictionary[BaseStorage, dict[int, _Memory]]
+
+
+def _remembered(
+    memory: dict[int, _Read], trial: FrozenTrial, read: Callable[[FrozenTrial], _Read]
+) -> _Read:
+    if not trial.state.is_finished():
+        return read(trial)
+    if trial.number not in memory:
+        memory[trial.number] = read(trial)
+    return memory[trial.number]
 
 
 class _View(ABC):
@@ -230,6 +292,14 @@ class _View(ABC):
     @abstractmethod
     def config_of(self, trial: FrozenTrial) -> Config | None:
         """The configuration of a trial, or None if it has none in this space."""
+
+    def trial_of(self, trial: FrozenTrial) -> Trial | None:
+        config = self.config_of(trial)
+        if config is None:
+            return None
+        begun = Trial(trial.number, config, info=self.info_of(trial))
+        as_begun = trial.state in (TrialState.RUNNING, TrialState.PRUNED)
+        return begun if as_begun else _ended(begun, trial)
 
     @abstractmethod
     def values_of(self, config: Config) -> dict[str, Any]:
@@ -253,7 +323,6 @@ class _Given(_View):
 
     def __init__(self, space: Space) -> None:
         super().__init__(space)
-        self._refused: set[int] = set()
         self.distributions = distributions(space)
         for name, dimensions in space.tree.by_name.items():
             kinds = [self.distributions[d.qualified_name] for d in dimensions]
@@ -272,8 +341,7 @@ class _Given(_View):
         try:
             return self.space.validate(self.space.configure(value_of))
         except (LookupError, TypeError, ValueError, OverflowError):
-            if trial.state == TrialState.COMPLETE and trial.number not in self._refused:
-                self._refused.add(trial.number)
+            if trial.state == TrialState.COMPLETE:
                 _logger.warning(
                     f"Trial {trial.number} is ignored: {trial.params} is not a configuration "
                     "of the space."

@@ -104,7 +104,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             self._checked_cv_orig = check_cv(list(cv.split(X, y, **split_params)))
 
     def _run_search(
-        self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any = None
+        self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any
     ) -> None:
         declared = _Declared(self.space)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -113,7 +113,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         folds = np.zeros((0, self.n_splits_))
         # As many candidates at a time as keep the workers busy.
         at_once = math.ceil(joblib.effective_n_jobs(self.n_jobs) / self.n_splits_)
-        search = _Task(self, callback_ctx, "search", None)
+        search = _begun(self, callback_ctx, "search", None)
         while len(trials) < self.n_iter:
             history = _history(declared.space, trials, folds)
             try:
@@ -127,14 +127,14 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
                 )
                 break
             candidates = [declared.params_of(trial.config) for trial in asked]
-            batch = _Task(self, search.context, "batch", len(asked) * self.n_splits_)
-            evaluate = partial(evaluate_candidates, candidates, **batch.argument)
+            batch = _begun(self, search, "batch", len(asked) * self.n_splits_)
+            evaluate = partial(evaluate_candidates, candidates, callback_ctx=batch)
             folds = np.vstack([folds, self._scores(evaluate, candidates, len(trials))])
-            batch.end()
+            batch.call_on_fit_task_end(estimator=self)
             trials += asked
         if len(self._failed) == len(trials):
             raise ValueError(self._all_failed)
-        search.end()
+        search.call_on_fit_task_end(estimator=self)
         self.space_ = declared.space
         self.history_ = _history(declared.space, trials, folds)
 
@@ -208,24 +208,11 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         return results
 
 
-class _Task:
-    """A task of scikit-learn's callbacks; nothing where it has none (before 1.9)."""
-
-    def __init__(self, search: BosquetSearchCV, above: Any, name: str, most: int | None) -> None:
-        self._search = search
-        self.context = None
-        if above is not None:
-            ordered = most is None  # batches come one after the other, the fits of one do not
-            below = above.subcontext(task_name=name, max_subtasks=most, sequential_subtasks=ordered)
-            self.context = below.call_on_fit_task_begin(estimator=search)
-
-    @property
-    def argument(self) -> dict[str, Any]:
-        return {} if self.context is None else {"callback_ctx": self.context}
-
-    def end(self) -> None:
-        if self.context is not None:
-            self.context.call_on_fit_task_end(estimator=self._search)
+def _begun(search: BosquetSearchCV, above: Any, name: str, most: int | None) -> Any:
+    """A task of scikit-learn's callbacks, below another one."""
+    ordered = most is None  # batches come one after the other, the fits of one do not
+    below = above.subcontext(task_name=name, max_subtasks=most, sequential_subtasks=ordered)
+    return below.call_on_fit_task_begin(estimator=search)
 
 
 def _failed_like(row: Mapping[str, Any], error_score: float) -> dict[str, Any]:
