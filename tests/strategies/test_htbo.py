@@ -66,6 +66,30 @@ def test_info_says_which_leaf():
     assert about["trials"] == len(inside) >= 5
 
 
+def test_in_the_paper_every_leaf_has_its_own():
+    def leaves(strategy):
+        data = task.history.dataset()
+        return strategy.fit(task, data, np.random.default_rng(0)).posterior.leaves
+
+    task = Task(interval(), known(interval(), rough, 40), index=40)
+    assert all(leaf.own for leaf in leaves(HTBO.paper()))
+    assert {leaf.own for leaf in leaves(HTBO())} == {True, False}
+    trial = asked(interval(), rough, 40, HTBO.paper())
+    assert trial.info["leaf"]["own"] is True
+
+
+@pytest.mark.parametrize("warp", [False, True])
+def test_a_noisy_start_keeps_noise_from_being_resolved(warp):
+    """Noise of 0.6 standard deviations: a fit that starts quiet takes it for a short length."""
+    problem = bq.benchmarks.yuan_wahba(12)
+    X = np.random.default_rng([2004, 60, 12]).random((60, 1))
+    y = np.array([problem({"x1": float(x)}) for x in X[:, 0]])
+    z = (y - y.mean()) / y.std()
+    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(60, np.nan), "matern52")
+    theta = gp.fit([gp.hyper.mean])[0]
+    assert gp.hyper.eta(theta)[-1] > np.log(0.05)
+
+
 def test_a_branch_is_split_by_its_own_variable():
     space = bq.Space(
         {
