@@ -43,12 +43,12 @@ ROOT = Path(__file__).parent.parent
 RUNS = ROOT / "results" / "htbo.jsonl"
 METHODS: dict[str, Callable[[], Strategy]] = {
     "HTBO": HTBO,
+    "BO": FlatGP,
+    "BO, no exploration": partial(FlatGP, kernel="matern52", explore_every=None, transforms=False),
+    "HTBO (paper)": HTBO.paper,
+    "BO WARP": partial(FlatGP, warp=True),
     "HTBO WARP": partial(HTBO, warp=True),
     "HTBO MCMC": partial(HTBO, inference="mcmc"),
-    "HTBO (paper)": HTBO.paper,
-    "BO": FlatGP,
-    "BO WARP": partial(FlatGP, warp=True),
-    "BO, no exploration": partial(FlatGP, kernel="matern52", explore_every=None, transforms=False),
     "random": Random,
 }
 TPE = "TPE"
@@ -112,7 +112,7 @@ def table(
 
 
 def tasks(data: Path | None) -> dict[str, Task]:
-    everyone = ("HTBO", "HTBO WARP", "BO", "BO WARP", "random", TPE)
+    everyone = ("HTBO", "BO", "random", TPE, "BO WARP", "HTBO WARP")
     found: dict[str, Task] = {}
     if data is not None:
         others = tuple(name for name in METHODS if name != "random")
