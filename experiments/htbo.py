@@ -32,6 +32,9 @@ from numpy.typing import NDArray
 
 import bosquet as bq
 from bosquet.benchmarks import Problem
+from bosquet.benchmarks.harness import Job, run_all
+from bosquet.benchmarks.harness import read_runs as read_harness_runs
+from bosquet.benchmarks.summary import markdown
 from bosquet.models.add_tree import add_tree
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.treed import Cart, TreedGP, TreedPosterior
@@ -41,6 +44,7 @@ from bosquet.strategies import HTBO, FlatGP, Random, Strategy
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 RUNS = ROOT / "results" / "htbo.jsonl"
+FEW_RUNS = ROOT / "results" / "htbo_few.jsonl"
 METHODS: dict[str, Callable[[], Strategy]] = {
     "HTBO": HTBO,
     "BO": FlatGP,
@@ -52,6 +56,7 @@ METHODS: dict[str, Callable[[], Strategy]] = {
     "random": Random,
 }
 TPE = "TPE"
+FEW_SEEDS = 8
 SEEDS = {"HTBO WARP": 5, "BO WARP": 5, "HTBO MCMC": 3, "HTBO (paper)": 10}
 """At most, of the slow ones."""
 
@@ -228,6 +233,34 @@ def summary(name: str, task: Task, seeds: range) -> str:
 
 def number(value: float, task: Task) -> str:
     return f"{value:g}" if np.isfinite(value) else f"> {task.n_trials}"
+
+
+# -- beside what `auto` takes ----------------------------------------------------------------
+
+
+def shifted(make: Callable[..., Problem], seed: int) -> Problem:
+    """Four variables, with the minimum elsewhere for every seed."""
+    return make(4, shift=seed)
+
+
+FEW: dict[str, Callable[[int], Problem]] = {
+    f"{make.__name__}-4-shifted": partial(shifted, make)
+    for make in (bq.benchmarks.ackley, bq.benchmarks.levy, bq.benchmarks.rosenbrock)
+}
+
+
+def few_variables(seeds: range) -> str:
+    """`htbo` and `add-tree`, which is what `auto` takes for few variables without conditions."""
+    jobs = [
+        Job(method, name, seed, 40)
+        for name in FEW
+        for seed in seeds
+        for method in ("htbo", "add-tree")
+    ]
+    for job, error in run_all(jobs, FEW_RUNS, problems=FEW):
+        raise RuntimeError(f"{job} failed") from error
+    found = {run.job: run for run in read_harness_runs(FEW_RUNS)}
+    return markdown([found[job] for job in jobs], (20, 30, 40))
 
 
 # -- models ----------------------------------------------------------------------------------
@@ -445,6 +478,7 @@ TITLES = {
     "branin": ("Branin (stationary)", "within 1 % of the minimum"),
     "hartmann6": ("Hartmann-6 (stationary)", "within 1 % of the minimum"),
 }
+OTHERS = ("few", "density", "models")
 
 
 def page(found: dict[str, Task], parts: Sequence[str], seeds: range, data: Path | None) -> str:
@@ -465,6 +499,11 @@ Brenda) is not at hand. bosquet {bq.__version__}, NumPy {np.__version__}, SciPy 
         rows = summary(name, task, seeds)
         if rows.count("\n") > 1:
             text += f"\n## {title}\n\n{task.n_trials} evaluations; solved: {solved}.\n\n{rows}\n"
+    if "few" in parts:
+        text += (
+            "\n## Where `auto` takes one GP\n\nFour variables without conditions: `add-tree` is "
+        )
+        text += f"then what `auto` takes.\n\n{few_variables(seeds[:FEW_SEEDS])}"
     if "density" in parts:
         text += "\n## Noise that differs (Yuan & Wahba)\n\nMean log predictive density of 500 "
         text += f"held-out observations, {len(seeds)} seeds; one GP, and a tree on the same "
@@ -479,7 +518,7 @@ Brenda) is not at hand. bosquet {bq.__version__}, NumPy {np.__version__}, SciPy 
 def main() -> None:
     default = ROOT.parent / "shared" / "data"
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--parts", default=",".join([*TITLES, "density", "models"]))
+    parser.add_argument("--parts", default=",".join([*TITLES, *OTHERS]))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=100)
     parser.add_argument("--data", type=Path, default=default if default.exists() else None)
@@ -487,8 +526,8 @@ def main() -> None:
     options = parser.parse_args()
     parts = options.parts.split(",")
     for part in parts:
-        if part not in (*TITLES, "density", "models"):
-            parser.error(f"--parts: {part!r} is not one of {', '.join(TITLES)}, density, models")
+        if part not in (*TITLES, *OTHERS):
+            parser.error(f"--parts: {part!r} is not one of {', '.join([*TITLES, *OTHERS])}")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     found = tasks(options.data)
     for name, task in found.items():

@@ -313,10 +313,10 @@ class TreedGP:
             rows = leaf.cell.rows
             given = model_of(leaf.cell) if self._leaf_only else self._root
             mine = np.arange(len(rows)) if self._leaf_only else rows
-            own = len(leaf.path) > 1
-            if own:
-                best = likelihood(leaf).map(theta)
-                own = not self._earned or _gain(given, best, theta, mine) > LEAST_GAIN
+            best = likelihood(leaf).map(theta) if leaf.path[1:] else theta
+            own = best is not theta
+            if own and self._earned:
+                own = _gain(given, best, theta, mine) > LEAST_GAIN
             thetas = inferred(leaf, best) if own else common()
             samples = tuple(given.posterior(one) for one in thetas)
             leaves.append(LeafPosterior(leaf, samples, float(np.median(self._noise[rows])), own))
