@@ -488,10 +488,11 @@ def page(found: dict[str, Task], parts: Sequence[str], seeds: range, data: Path 
 
 Written by `experiments/htbo.py`. Evaluations until a problem is solved, where a run ends; runs that
 do not solve it count as longer than all others. Seeds from {seeds[0]} on; those below were used to
-develop. "BO" is `flat-gp`: the same priors, transforms, search and
-exploration with one set of hyper-parameters; "no exploration" is the textbook's, Matern-5/2 on
-plain targets. "earned=False" gives every leaf hyper-parameters of its own; "(paper)" is `htbo.paper`. The data of the paper's two mining examples (Agromet,
-Brenda) is not at hand. bosquet {bq.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}.
+develop. "BO" is `flat-gp`: the same priors, transforms, search and exploration with one set of
+hyper-parameters; "no exploration" is the textbook's, Matern-5/2 on plain targets. "earned=False"
+gives every leaf hyper-parameters of its own; "(paper)" is `htbo.paper`. The data of the paper's two
+mining examples (Agromet, Brenda) is not at hand. bosquet {bq.__version__}, NumPy {np.__version__},
+SciPy {scipy.__version__}.
 """
     if data is None:
         text += "\nRKHS-1D and the grids are missing: no --data directory.\n"
