@@ -215,7 +215,8 @@ def summary(name: str, task: Task, seeds: range) -> str:
         n = np.array([took[key] for key in mine])
         beside = np.array([took.get((name, "BO", key[2]), math.nan) for key in mine])
         low, high = np.quantile(n, (0.25, 0.75), method="higher")
-        ratio = median(n) / median(beside) if np.isfinite(beside).all() else math.nan
+        known = not np.isnan(beside).any() and np.isfinite(median(beside))
+        ratio = median(n) / median(beside) if known else math.nan
         cpu = median([1000 * runs[key]["cpu"] / len(runs[key]["values"]) for key in mine])
         cells = (
             method,
