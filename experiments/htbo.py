@@ -58,7 +58,7 @@ METHODS: dict[str, Callable[[], Strategy]] = {
 }
 TPE = "TPE"
 FEW_SEEDS = 8
-SEEDS = {"HTBO WARP": 5, "BO WARP": 5, "HTBO MCMC": 10, "HTBO (paper)": 10}
+SEEDS = {"HTBO WARP": 5, "BO WARP": 5, "HTBO MCMC": 5, "HTBO (paper)": 10}
 """At most, of the slow ones."""
 
 
