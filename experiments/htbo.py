@@ -32,9 +32,6 @@ from numpy.typing import NDArray
 
 import bosquet as bq
 from bosquet.benchmarks import Problem
-from bosquet.benchmarks.harness import Job, run_all
-from bosquet.benchmarks.harness import read_runs as read_harness_runs
-from bosquet.benchmarks.summary import markdown
 from bosquet.models.add_tree import add_tree
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.treed import Cart, TreedGP, TreedPosterior
@@ -44,7 +41,6 @@ from bosquet.strategies import HTBO, FlatGP, Random, Strategy
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 RUNS = ROOT / "results" / "htbo.jsonl"
-FEW_RUNS = ROOT / "results" / "htbo_few.jsonl"
 METHODS: dict[str, Callable[[], Strategy]] = {
     "HTBO": HTBO,
     "HTBO, earned=False": partial(HTBO, earned=False),
@@ -57,7 +53,6 @@ METHODS: dict[str, Callable[[], Strategy]] = {
     "random": Random,
 }
 TPE = "TPE"
-FEW_SEEDS = 8
 SEEDS = {"HTBO WARP": 5, "BO WARP": 5, "HTBO MCMC": 5, "HTBO (paper)": 10}
 """At most, of the slow ones."""
 
@@ -235,34 +230,6 @@ def summary(name: str, task: Task, seeds: range) -> str:
 
 def number(value: float, task: Task) -> str:
     return f"{value:g}" if np.isfinite(value) else f"> {task.n_trials}"
-
-
-# -- beside what `auto` takes ----------------------------------------------------------------
-
-
-def shifted(make: Callable[..., Problem], seed: int) -> Problem:
-    """Four variables, with the minimum elsewhere for every seed."""
-    return make(4, shift=seed)
-
-
-FEW: dict[str, Callable[[int], Problem]] = {
-    f"{make.__name__}-4-shifted": partial(shifted, make)
-    for make in (bq.benchmarks.ackley, bq.benchmarks.levy, bq.benchmarks.rosenbrock)
-}
-
-
-def few_variables(seeds: range) -> str:
-    """`htbo` and `add-tree`, which is what `auto` takes for few variables without conditions."""
-    jobs = [
-        Job(method, name, seed, 40)
-        for name in FEW
-        for seed in seeds
-        for method in ("htbo", "add-tree")
-    ]
-    for job, error in run_all(jobs, FEW_RUNS, problems=FEW):
-        raise RuntimeError(f"{job} failed") from error
-    found = {run.job: run for run in read_harness_runs(FEW_RUNS)}
-    return markdown([found[job] for job in jobs], (20, 30, 40))
 
 
 # -- models ----------------------------------------------------------------------------------
@@ -480,7 +447,7 @@ TITLES = {
     "branin": ("Branin (stationary)", "within 1 % of the minimum"),
     "hartmann6": ("Hartmann-6 (stationary)", "within 1 % of the minimum"),
 }
-OTHERS = ("few", "density", "models")
+OTHERS = ("density", "models")
 
 
 def page(found: dict[str, Task], parts: Sequence[str], seeds: range, data: Path | None) -> str:
@@ -502,11 +469,6 @@ SciPy {scipy.__version__}.
         rows = summary(name, task, seeds)
         if rows.count("\n") > 1:
             text += f"\n## {title}\n\n{task.n_trials} evaluations; solved: {solved}.\n\n{rows}\n"
-    if "few" in parts:
-        text += (
-            "\n## Where `auto` takes one GP\n\nFour variables without conditions: `add-tree` is "
-        )
-        text += f"then what `auto` takes.\n\n{few_variables(seeds[:FEW_SEEDS])}"
     if "density" in parts:
         text += "\n## Noise that differs (Yuan & Wahba)\n\nMean log predictive density of 500 "
         text += f"held-out observations, {len(seeds)} seeds; one GP, and a tree on the same "
