@@ -11,7 +11,7 @@ from scipy.optimize import approx_fprime
 import bosquet as bq
 from bosquet.models.add_tree import add_tree
 from bosquet.models.surrogate import Surrogate, SurrogateGP
-from bosquet.models.treed import Cart, Mixture, PathLikelihood, TreedGP
+from bosquet.models.treed import LEAST_GAIN, Cart, Mixture, PathLikelihood, TreedGP
 from bosquet.models.warping import on_rows
 from tests.space.strategies import spaces
 
@@ -272,6 +272,51 @@ def test_hyperparameters_follow_the_place():
     quiet = [v for upper, v in variances.items() if upper < 0.5]
     wild = [v for upper, v in variances.items() if upper > 0.75]
     assert max(quiet) < posterior.eta[slot] < min(wild)
+
+
+def left_out(surrogate, X, z, theta, i):
+    """log p(z_i | all others), by a model without row i."""
+    rest = np.arange(len(z)) != i
+    posterior = SurrogateGP(surrogate, X[rest], z[rest]).posterior(theta)
+    mean, variance = (m[0] for m in posterior.on_path((0,)).moments(X[i : i + 1]))
+    variance += np.exp(posterior.eta[-1])
+    return -0.5 * (np.log(2 * np.pi * variance) + (z[i] - mean) ** 2 / variance)
+
+
+@pytest.mark.parametrize("leaf_only", [False, True])
+def test_a_leaf_must_earn_its_hyperparameters(leaf_only):
+    """By predicting its rows better with them, each from all others (or those of the leaf)."""
+    X, z = jagged(40)
+    gp, surrogate = treed(box(), X, z, earned=True, leaf_only=leaf_only)
+    theta = gp.fit([gp.hyper.mean])[0]
+    posterior = gp.posterior(theta)
+    for leaf in posterior.leaves:
+        rows = leaf.cell.rows
+        models = [SurrogateGP(surrogate, X[cell.rows], z[cell.rows]) for cell in leaf.leaf.path]
+        best = PathLikelihood(models, leaf.leaf.weights).map(theta)
+        data = (X[rows], z[rows]) if leaf_only else (X, z)
+        which = range(len(rows)) if leaf_only else rows
+        gain = sum(
+            left_out(surrogate, *data, best, i) - left_out(surrogate, *data, theta, i)
+            for i in which
+        )
+        assert leaf.own == (gain > LEAST_GAIN)
+        eta = surrogate.hyper.eta(best if leaf.own else theta)
+        np.testing.assert_allclose(leaf.samples[0].eta, eta)
+    assert len({leaf.own for leaf in posterior.leaves}) == 2
+    everyone = treed(box(), X, z, leaf_only=leaf_only)[0].posterior(theta)
+    assert all(leaf.own for leaf in everyone.leaves)
+
+
+def test_leaves_that_earn_nothing_share_the_samples_of_the_root():
+    X, z = jagged(30)
+    gp, _ = treed(box(), X, z, earned=True, inference="mcmc")
+    leaves = gp.posterior(gp.fit([gp.hyper.mean])[0]).leaves
+    chains = {leaf.own: set() for leaf in leaves}
+    for leaf in leaves:
+        chains[leaf.own].add(tuple(tuple(one.eta) for one in leaf.samples))
+    assert len(chains[False]) == 1 < sum(not leaf.own for leaf in leaves)
+    assert len(chains[True]) == sum(leaf.own for leaf in leaves)
 
 
 def test_a_second_start_finds_what_the_first_takes_for_noise():

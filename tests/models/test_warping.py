@@ -122,6 +122,7 @@ def test_it_is_the_surrogate_on_warped_rows(name):
     plain = SurrogateGP(surrogate, bent(X), z, noise)
     theta = np.concatenate([own, a, b])
     assert gp.log_likelihood(theta)[0] == pytest.approx(plain.log_likelihood(own)[0])
+    np.testing.assert_allclose(gp.leave_one_out(theta), plain.leave_one_out(own))
     pending = space.to_unit(space.sample(5, 2))
     ours, theirs = gp.posterior(theta), plain.posterior(own)
     np.testing.assert_array_equal(ours.eta, theirs.eta)

@@ -66,6 +66,44 @@ def test_info_says_which_leaf():
     assert about["trials"] == len(inside) >= 5
 
 
+def test_leaves_have_their_own_hyperparameters_if_they_earn_them_or_always():
+    task = Task(interval(), known(interval(), rough, 40), index=40)
+
+    def owners(**options):
+        strategy = HTBO(**options)
+        posterior = strategy.fit(task, task.history.dataset(), np.random.default_rng(0)).posterior
+        return {leaf.own for leaf in posterior.leaves}
+
+    assert owners() == {True, False}
+    assert owners(earned=False) == {True}
+    assert not HTBO.paper().earned
+    assert asked(interval(), rough, 40, HTBO(earned=False)).info["leaf"]["own"] is True
+
+
+@pytest.mark.parametrize("warp", [False, True])
+def test_fits_also_start_from_short_lengths_and_from_noise(warp):
+    X, z = np.array([[0.2], [0.7]]), np.array([1.0, -1.0])
+    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(2, np.nan), "matern52")
+    prior = gp.hyper.eta(gp.hyper.mean)
+    short, loud = (gp.hyper.eta(start) - prior for start in gp._starts)
+    assert np.flatnonzero(loud).tolist() == [gp.hyper.noise]
+    assert prior[-1] + loud[-1] == pytest.approx(np.log(0.1))
+    assert np.count_nonzero(short) == 1
+    assert short.min() == pytest.approx(-np.log(10))
+
+
+@pytest.mark.parametrize("warp", [False, True])
+def test_a_noisy_start_keeps_noise_from_being_resolved(warp):
+    """Noise of 0.6 standard deviations: a fit that starts quiet takes it for a short length."""
+    problem = bq.benchmarks.yuan_wahba(12)
+    X = np.random.default_rng([2004, 60, 12]).random((60, 1))
+    y = np.array([problem({"x1": float(x)}) for x in X[:, 0]])
+    z = (y - y.mean()) / y.std()
+    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(60, np.nan), "matern52")
+    theta = gp.fit([gp.hyper.mean])[0]
+    assert gp.hyper.eta(theta)[-1] > np.log(0.05)
+
+
 def test_a_branch_is_split_by_its_own_variable():
     space = bq.Space(
         {

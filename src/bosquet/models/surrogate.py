@@ -69,6 +69,9 @@ class SurrogateGP:
     def posterior(self, theta: Array) -> SurrogatePosterior:
         return SurrogatePosterior(self._surrogate, self._gp.posterior(theta))
 
+    def leave_one_out(self, theta: Array) -> Array:
+        return self._gp.leave_one_out(theta)
+
     def remember(self, theta: Array) -> Any:
         return [float(value) for value in theta]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -36,6 +37,7 @@ Inference = Literal["map", "mcmc"]
 _ROUNDING = 1e-12  # of U, and of targets: a gain below it is none
 _ITERATIONS = 20  # of L-BFGS-B per leaf
 _TOLERANCE = 1e-3  # of the log posterior, which is some tens
+LEAST_GAIN = 1.0  # of the log density of a leaf's rows, for hyper-parameters of its own
 _SAMPLES = 8
 _BURN_IN = 4
 _WIDTH = 1.0  # of slices, in logarithms
@@ -204,6 +206,9 @@ class RowsModel(PathModel, Protocol):
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """The log marginal likelihood and its gradient."""
 
+    def leave_one_out(self, theta: Array) -> Array:
+        """log p(z_i | all other z), row by row."""
+
 
 class PathLikelihood:
     """Eq. (2): the weighted log likelihoods of the cells above a leaf, and the log prior."""
@@ -244,7 +249,9 @@ class TreedGP:
     ``grow`` gives the tree, ``make`` the model of some rows, and ``noise`` are the variances known
     of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves predict from all
     rows (section 3.3), with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf has
-    several posteriors. ``starts`` are where a fit begins beside the prior.
+    several posteriors. With ``earned`` a leaf keeps the hyper-parameters of the root unless its own
+    predict its rows better, each from all others. ``starts`` are where a fit begins beside the
+    prior.
     """
 
     def __init__(
@@ -256,9 +263,11 @@ class TreedGP:
         starts: Sequence[Array] = (),
         inference: Inference = "map",
         leaf_only: bool = False,
+        earned: bool = False,
     ) -> None:
         self._grow, self._make, self._noise = grow, make, noise
-        self._starts, self._inference, self._leaf_only = starts, inference, leaf_only
+        self._starts, self._inference = starts, inference
+        self._leaf_only, self._earned = leaf_only, earned
         self._root = make(np.arange(len(noise)))
 
     @property
@@ -286,24 +295,38 @@ class TreedGP:
                 models[id(cell)] = self._root if whole else self._make(cell.rows)
             return models[id(cell)]
 
+        def likelihood(leaf: Leaf) -> PathLikelihood:
+            return PathLikelihood([model_of(cell) for cell in leaf.path], leaf.weights)
+
         # Not the generator of the run: a chain depends on the data alone.
         rng = np.random.default_rng(len(self._noise))
+
+        def inferred(leaf: Leaf, best: Array) -> list[Array]:
+            if self._inference == "map":
+                return [best]
+            return list(likelihood(leaf).sample(best, _SAMPLES, rng))
+
+        root = Leaf(tree.leaves[0].path[:1])
+        common = cache(lambda: inferred(root, theta))
         leaves = []
         for leaf in tree.leaves:
-            likelihood = PathLikelihood([model_of(cell) for cell in leaf.path], leaf.weights)
-            best = theta if len(leaf.path) == 1 else likelihood.map(theta)
-            thetas = [best]
-            if self._inference == "mcmc":
-                thetas = list(likelihood.sample(best, _SAMPLES, rng))
+            rows = leaf.cell.rows
             given = model_of(leaf.cell) if self._leaf_only else self._root
-            leaves.append(
-                LeafPosterior(
-                    leaf,
-                    tuple(given.posterior(one) for one in thetas),
-                    float(np.median(self._noise[leaf.cell.rows])),
-                )
-            )
+            mine = np.arange(len(rows)) if self._leaf_only else rows
+            best = likelihood(leaf).map(theta) if leaf.path[1:] else theta
+            own = best is not theta
+            if own and self._earned:
+                own = _gain(given, best, theta, mine) > LEAST_GAIN
+            thetas = inferred(leaf, best) if own else common()
+            samples = tuple(given.posterior(one) for one in thetas)
+            leaves.append(LeafPosterior(leaf, samples, float(np.median(self._noise[rows])), own))
         return TreedPosterior(tree, tuple(leaves), self._root.hyper.eta(theta))
+
+
+def _gain(model: RowsModel, theta: Array, other: Array, rows: Index) -> float:
+    """How much better rows are predicted from all others with theta than with another one."""
+    gain = model.leave_one_out(theta)[rows] - model.leave_one_out(other)[rows]
+    return float(gain.sum())
 
 
 @dataclass(frozen=True)
@@ -314,6 +337,8 @@ class LeafPosterior:
     samples: tuple[PathPosterior, ...]
     known: float
     """The usual noise variance of its rows, where that is known of all; else NaN."""
+    own: bool
+    """Whether it has hyper-parameters of its own; else those of the root."""
 
     @property
     def cell(self) -> Cell:

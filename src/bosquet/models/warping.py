@@ -105,6 +105,10 @@ class WarpedGP:
         n, k = len(self._surrogate.hyper.mean), len(self._warped)
         return theta[:n], theta[n : n + k], theta[n + k :]
 
+    def _bent(self, theta: Array) -> tuple[Array, Bent]:
+        own, log_a, log_b = self._split(theta)
+        return own, Bent(self._warp, self._warped, log_a, log_b)
+
     def _gp(self, rows: Array) -> AdditiveGP:
         s = self._surrogate
         embedded, groups = s.embed(rows), s.groups(rows)
@@ -128,10 +132,13 @@ class WarpedGP:
         return maximise(self.log_posterior, self.hyper, starts, max_iterations)
 
     def posterior(self, theta: Array) -> WarpedPosterior:
-        own, log_a, log_b = self._split(theta)
-        bent = Bent(self._warp, self._warped, log_a, log_b)
+        own, bent = self._bent(theta)
         additive = self._gp(bent(self._X)).posterior(own)
         return WarpedPosterior(bent, SurrogatePosterior(self._surrogate, additive))
+
+    def leave_one_out(self, theta: Array) -> Array:
+        own, bent = self._bent(theta)
+        return self._gp(bent(self._X)).leave_one_out(own)
 
     def remember(self, theta: Array) -> Any:
         return [float(value) for value in theta]

@@ -14,9 +14,11 @@ HTBO WARP                           ``warp=True``, ``models.warping``
 adaptive Sobol grid                 ``search="grid"``
 ==================================  =========================================================
 
-Where we differ by default, and why. Each leaf is searched as a box of its own, so a small one gets
-as many points as a large one. The kernel and a transform of the targets are chosen by evidence, and
-trials explore as those of every `GPStrategy`. On conditional spaces the model in a leaf is that of
+Where we differ by default, and why. A leaf must earn hyper-parameters of its own by predicting its
+trials better with them than with those of all (leave-one-out): few trials are soon over-fitted, and
+many functions need no tree. Each leaf is searched as a box of its own, so a small one gets as many
+points as a large one. The kernel and a transform of the targets are chosen by evidence, and trials
+explore as those of every `GPStrategy`. On conditional spaces the model in a leaf is that of
 `AddTree`.
 """
 
@@ -58,6 +60,7 @@ _ROWS = 2048  # scored in one ask, shared among the leaves
 _LEAST_ROWS = 96  # of a leaf
 _POLISHED = 4  # leaves in which the best rows are polished
 _SHORTER = np.log(10.0)  # length-scales than their prior has, to start from
+_LOUD = np.log(0.1)  # noise variance of standardised targets, to start from
 _GRID = 20_000  # points of the Sobol grid
 _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
 
@@ -68,9 +71,10 @@ class HTBO(GPStrategy):
     For functions that are flat here and jagged there, and noise that differs from place to place.
     A leaf has at least ``least`` trials. ``inference`` of its hyper-parameters is ``"map"``, or
     ``"mcmc"``, over whose samples the improvement is averaged. ``leaf_only`` leaves predict from
-    their own trials. ``warp`` bends the axis of every continuous variable. ``search="grid"`` takes
-    the paper's Sobol grid instead of points of each leaf. The other arguments are those of every
-    `GPStrategy`.
+    their own trials. With ``earned`` a leaf keeps the hyper-parameters of all trials unless its own
+    predict its trials better, each from all others. ``warp`` bends the axis of every continuous
+    variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf. The
+    other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "htbo"
@@ -81,6 +85,7 @@ class HTBO(GPStrategy):
         least: int = 5,
         inference: Inference = "map",
         leaf_only: bool = False,
+        earned: bool = True,
         warp: bool | WarpName = False,
         search: Search = "box",
         kernel: KernelName = "evidence",
@@ -97,13 +102,17 @@ class HTBO(GPStrategy):
         self.least = least
         self.inference: Inference = inference
         self.leaf_only = leaf_only
+        self.earned = earned
         self.warp = warp_name(warp)
         self.search = search
 
     @classmethod
     def paper(cls) -> Self:
-        """Matern-5/2, maximum of Eq. (2), Sobol grid; no transforms and no exploration."""
-        return cls(search="grid", kernel="matern52", explore_every=None, transforms=False)
+        """Every leaf its own maximum of Eq. (2), Matern-5/2, Sobol grid; no transforms and no
+        exploration."""
+        return cls(
+            earned=False, search="grid", kernel="matern52", explore_every=None, transforms=False
+        )
 
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
         return self.treed(space, X, z, noise, setting.kernel)
@@ -122,9 +131,10 @@ class HTBO(GPStrategy):
             grow,
             make,
             noise,
-            starts=_rough(surrogate, make(np.arange(1)).hyper),
+            starts=_starts(surrogate, make(np.arange(1)).hyper),
             inference=self.inference,
             leaf_only=self.leaf_only,
+            earned=self.earned,
         )
 
     # -- the search, leaf by leaf ------------------------------------------------------------
@@ -146,16 +156,20 @@ class HTBO(GPStrategy):
         return replace(found, info=found.info | _about(task.space, posterior, found.config))
 
 
-def _rough(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
-    """Where to start as well, as a function may be rough: from short length-scales.
+def _starts(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
+    """Where to start as well: from short length-scales, and from much noise.
 
-    A fit that begins with long ones may take for noise what it does not resolve.
+    A fit that begins with long ones may take for noise what it does not resolve; one that begins
+    without noise may resolve what is noise.
     """
+    noisy = hyper.mean.copy()
+    noisy[np.argmax(hyper.matrix[hyper.noise])] = _LOUD
     slots = [slot for component in surrogate.components for slot in component.lengths]
-    theta = hyper.mean.copy()
-    if slots:  # the theta that most length-scales depend on is the one common to all
-        theta[np.argmax(hyper.matrix[slots].sum(axis=0))] -= _SHORTER
-    return [theta] if slots else []
+    if not slots:
+        return [noisy]
+    rough = hyper.mean.copy()  # the theta that most length-scales depend on is common to all
+    rough[np.argmax(hyper.matrix[slots].sum(axis=0))] -= _SHORTER
+    return [rough, noisy]
 
 
 class _LeafSearch:
@@ -249,4 +263,4 @@ def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str,
             ends = np.array([cell.lower[d.index], cell.upper[d.index]])
             where[d.name] = d.parameter.from_unit(ends)
     about = {"leaves": len(posterior.leaves), "trials": len(cell.rows), "where": where}
-    return {"leaf": about}
+    return {"leaf": about | {"own": leaf.own}}
