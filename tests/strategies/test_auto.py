@@ -128,10 +128,17 @@ def test_a_run_that_has_passed_to_boing_is_resumed_as_it_went_on():
     assert again.ask().config == opt.ask().config
 
 
-def test_without_conditions_there_is_no_boing():
-    assert told(bq.benchmarks.branin(), 12, Auto(boing_from=10)).ask().info["strategy"] == (
-        "add-tree"
-    )
+@pytest.mark.parametrize(("dimension", "strategy"), [(8, "boing"), (7, "add-tree")])
+def test_without_conditions_boing_is_for_many_variables(dimension, strategy):
+    problem = bq.benchmarks.levy(dimension)
+    handing_over = Auto(boing_from=1, boing_per_variable=5)
+    assert told(problem, 5 * dimension, handing_over).ask().info["strategy"] == strategy
+
+
+@pytest.mark.parametrize("n", [6, None])
+def test_without_conditions_boing_waits_for_as_many_trials_per_variable(n):
+    opt = told(bq.benchmarks.levy(8), 40, Auto(boing_per_variable=n))
+    assert opt.ask().info["strategy"] == "additive"
 
 
 def test_without_scikit_learn_the_gaussian_processes_go_on(monkeypatch):
@@ -142,7 +149,8 @@ def test_without_scikit_learn_the_gaussian_processes_go_on(monkeypatch):
     assert info["strategy"] in ("add-tree", "arc")
 
 
+@pytest.mark.parametrize("name", ["boing_from", "boing_per_variable"])
 @pytest.mark.parametrize("bad", [0, -3, 1.5, True])
-def test_a_bad_number_of_trials_is_named(bad):
-    with pytest.raises(ValueError, match=f"boing_from={bad}"):
-        Auto(boing_from=bad)
+def test_a_bad_number_of_trials_is_named(name, bad):
+    with pytest.raises(ValueError, match=f"{name}={bad}"):
+        Auto(**{name: bad})

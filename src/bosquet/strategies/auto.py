@@ -12,8 +12,8 @@ stays. On a space without conditions there is nothing to rank: one GP over all v
 `add-tree` is there), or from eight variables on `additive`, which has that GP beside groups that it
 learns.
 
-With very many trials on a space with conditions `boing` proposes: it has found better points there
-in less time. Without conditions the two have not been compared.
+With very many trials `boing` proposes: on spaces with conditions, and on those of eight variables
+or more, it has found better points then, in less time (docs/boing.md).
 """
 
 from __future__ import annotations
@@ -37,23 +37,32 @@ _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
 _MANY_VARIABLES = 8  # without conditions: groups of them are looked for
 _VERY_MANY = 500  # trials from which on `boing` proposes, where there are conditions
+_PER_VARIABLE = 20  # the same without conditions, for each of many variables
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
 class Auto(Strategy):
     """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``.
 
-    On spaces with conditions that is `boing` from ``boing_from`` complete trials on (None: never),
-    if scikit-learn is installed.
+    With very many trials that is `boing`, if scikit-learn is installed: on spaces with conditions
+    from ``boing_from`` complete trials on (None: never), on others of eight variables or more from
+    ``boing_per_variable`` for each of them on.
     """
 
     name: ClassVar[str] = "auto"
 
-    def __init__(self, *, boing_from: int | None = _VERY_MANY) -> None:
-        whole = isinstance(boing_from, int) and not isinstance(boing_from, bool)
-        if boing_from is not None and not (whole and boing_from >= 1):
-            raise ValueError(f"boing_from={boing_from!r} must be a positive integer, or None")
+    def __init__(
+        self,
+        *,
+        boing_from: int | None = _VERY_MANY,
+        boing_per_variable: int | None = _PER_VARIABLE,
+    ) -> None:
+        for name, n in (("boing_from", boing_from), ("boing_per_variable", boing_per_variable)):
+            whole = isinstance(n, int) and not isinstance(n, bool)
+            if n is not None and not (whole and n >= 1):
+                raise ValueError(f"{name}={n!r} must be a positive integer, or None")
         self.boing_from = boing_from
+        self.boing_per_variable = boing_per_variable
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         if self._for_boing(task):
@@ -77,9 +86,17 @@ class Auto(Strategy):
 
     def _for_boing(self, task: Task) -> bool:
         """Whether `boing` is to propose; it needs enough trials for its forest."""
-        if self.boing_from is None or task.space.n_paths == 1 or find_spec("sklearn") is None:
+        least = self._trials_before_boing(task.space)
+        if least is None or find_spec("sklearn") is None:
             return False
-        return len(task.history.complete) >= max(self.boing_from, BOinG().least(task.space))
+        return len(task.history.complete) >= max(least, BOinG().least(task.space))
+
+    def _trials_before_boing(self, space: Space) -> int | None:
+        if space.n_paths > 1:
+            return self.boing_from
+        if self.boing_per_variable is None or len(space) < _MANY_VARIABLES:
+            return None
+        return self.boing_per_variable * len(space)
 
 
 def rivals_on(space: Space) -> list[GPStrategy]:
