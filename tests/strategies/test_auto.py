@@ -128,7 +128,7 @@ def test_a_run_that_has_passed_to_boing_is_resumed_as_it_went_on():
     assert again.ask().config == opt.ask().config
 
 
-@pytest.mark.parametrize(("dimension", "strategy"), [(8, "boing"), (7, "add-tree")])
+@pytest.mark.parametrize(("dimension", "strategy"), [(8, "boing+"), (7, "add-tree")])
 def test_without_conditions_boing_is_for_many_variables(dimension, strategy):
     problem = bq.benchmarks.levy(dimension)
     handing_over = Auto(boing_from=1, boing_per_variable=5)

@@ -12,8 +12,9 @@ stays. On a space without conditions there is nothing to rank: one GP over all v
 `add-tree` is there), or from eight variables on `additive`, which has that GP beside groups that it
 learns.
 
-With very many trials `boing` proposes: on spaces with conditions, and on those of eight variables
-or more, it has found better points then, in less time (docs/boing.md).
+With very many trials `boing` proposes on spaces with conditions, and `boing+` on others of eight
+variables or more: they have found better points there, in less time (docs/boing.md). Without
+conditions `boing` alone lost some seeds.
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.additive import Additive
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.baselines import Arc
-from bosquet.strategies.boing import BOinG
+from bosquet.strategies.boing import BOinG, BOinGPlus
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
 _MANY_VARIABLES = 8  # without conditions: groups of them are looked for
 _VERY_MANY = 500  # trials from which on `boing` proposes, where there are conditions
-_PER_VARIABLE = 20  # the same without conditions, for each of many variables
+_PER_VARIABLE = 20  # trials from which on `boing+` does without them, for each of many variables
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
 class Auto(Strategy):
     """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``.
 
-    With very many trials that is `boing`, if scikit-learn is installed: on spaces with conditions
-    from ``boing_from`` complete trials on (None: never), on others of eight variables or more from
-    ``boing_per_variable`` for each of them on.
+    With very many complete trials that is `boing` or `boing+`, if scikit-learn is installed: on
+    spaces with conditions from ``boing_from`` trials on (None: never), on others of eight variables
+    or more from ``boing_per_variable`` for each of them on.
     """
 
     name: ClassVar[str] = "auto"
@@ -65,8 +66,9 @@ class Auto(Strategy):
         self.boing_per_variable = boing_per_variable
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
-        if self._for_boing(task):
-            return [_by("boing", proposal) for proposal in BOinG().propose(task, n, rng)]
+        local = self._for_very_many(task)
+        if local is not None:
+            return [_by(local.name, proposal) for proposal in local.propose(task, n, rng)]
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
             return [_by("design", proposal) for proposal in design(task, n, rng)]
@@ -84,19 +86,17 @@ class Auto(Strategy):
         proposals = chosen.propose_from(fitted[chosen.name], task, data, n, rng)
         return [_by(chosen.name, proposal, fits=fits) for proposal in proposals]
 
-    def _for_boing(self, task: Task) -> bool:
-        """Whether `boing` is to propose; it needs enough trials for its forest."""
-        least = self._trials_before_boing(task.space)
+    def _for_very_many(self, task: Task) -> BOinG | None:
+        """What proposes when there are very many trials, if there are."""
+        least, local = self.boing_from, BOinG()
+        if task.space.n_paths == 1:
+            if self.boing_per_variable is None or len(task.space) < _MANY_VARIABLES:
+                return None
+            least, local = self.boing_per_variable * len(task.space), BOinGPlus()
         if least is None or find_spec("sklearn") is None:
-            return False
-        return len(task.history.complete) >= max(least, BOinG().least(task.space))
-
-    def _trials_before_boing(self, space: Space) -> int | None:
-        if space.n_paths > 1:
-            return self.boing_from
-        if self.boing_per_variable is None or len(space) < _MANY_VARIABLES:
             return None
-        return self.boing_per_variable * len(space)
+        enough = max(least, local.least(task.space))  # for its forest
+        return local if len(task.history.complete) >= enough else None
 
 
 def rivals_on(space: Space) -> list[GPStrategy]:
