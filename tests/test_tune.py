@@ -270,7 +270,7 @@ def test_running_and_left_trials_are_told_apart(capsys):
     def interrupted(config):
         raise KeyboardInterrupt
 
-    bq.minimize(interrupted, space, n_trials=3, storage="runs.db", seed=0)
+    bq.minimize(interrupted, space, n_trials=3, storage="runs.db", seed=0, allow_changed=True)
     assert main(["show", "runs.db"]) == 0
     shown = capsys.readouterr().out
     assert "3 trials: 2 complete, 0 failed, 1 to be taken up again" in shown

@@ -5,7 +5,7 @@ from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import ConfigError, SpaceError, SpaceExhausted, StorageError
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Constraint, Float, Forbid, Int, Space
-from bosquet.study import Result, maximize, minimize
+from bosquet.study import Result, Study, maximize, minimize
 
 __version__ = "0.1.0.dev0"
 
@@ -24,6 +24,7 @@ __all__ = [
     "SpaceError",
     "SpaceExhausted",
     "StorageError",
+    "Study",
     "Trial",
     "benchmarks",
     "maximize",

@@ -173,6 +173,11 @@ def _add_tune(commands: Any) -> None:
         help=f"{', '.join(STRATEGIES)} (default: auto)",
     )
     tune.add_argument("--seed", type=_seed, metavar="N", help="default: drawn, and stored")
+    tune.add_argument(
+        "--force",
+        action="store_true",
+        help="go on with a stored study though its objective or command has changed",
+    )
     tune.set_defaults(run=_tune, error=tune.error)
 
 
@@ -339,6 +344,7 @@ def _tune(options: argparse.Namespace) -> int:
             direction=options.direction,
             strategy=options.strategy,
             seed=options.seed,
+            allow_changed=options.force,
         )
     except KeyboardInterrupt:  # before the first trial
         print_interrupted(again)

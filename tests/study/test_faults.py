@@ -12,7 +12,7 @@ import time
 import pytest
 
 import bosquet as bq
-from bosquet.study.optuna_store import load_history
+from bosquet.study import load_history
 
 optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")

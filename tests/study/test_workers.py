@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import bosquet as bq
-from bosquet.study.optuna_store import load_history
+from bosquet.study import load_history
 
 SPACE = bq.Space({"n": bq.Int(0, 99)})
 

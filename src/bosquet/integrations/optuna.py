@@ -22,11 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
@@ -36,12 +32,12 @@ from bosquet.data import Direction, Evaluation, History, Trial, key_of
 from bosquet.errors import SpaceExhausted
 from bosquet.integrations.inference import Asked, infer_space
 from bosquet.optimizer import checked_seed
-from bosquet.space import Choice, Config, Float, Int, Space
-from bosquet.space.parameter import Array, Parameter, option_labels
+from bosquet.space import Choice, Config, Space
+from bosquet.space.optuna import distributions, to_parameter
+from bosquet.space.parameter import Array, option_labels
 from bosquet.space.structure import Dimension
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
-from bosquet.study.optuna_store import distributions
 
 _PROPOSAL = "bosquet:proposal"
 _SPACE = "bosquet:space"
@@ -129,7 +125,7 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         """A random value, for a parameter that the proposal does not have or not in this range."""
         self._raise_error_if_multi_objective(study)
         rng = self._rng(trial.number, zlib.crc32(param_name.encode()))
-        value = _parameter(param_distribution).from_unit(rng.random(1))[0]
+        value = to_parameter(param_distribution).from_unit(rng.random(1))[0]
         return _from_option(param_distribution, value)
 
     # -- the proposal ------------------------------------------------------------------------
@@ -401,23 +397,9 @@ def _asked(trial: FrozenTrial) -> Asked:
     kinds = {name: d for name, d in trial.distributions.items() if not d.single()}
     return Asked(
         {name: _to_option(kind, trial.params[name]) for name, kind in kinds.items()},
-        {name: _parameter(kind) for name, kind in kinds.items()},
+        {name: to_parameter(kind) for name, kind in kinds.items()},
         whole=trial.state == TrialState.COMPLETE,
     )
-
-
-def _parameter(distribution: BaseDistribution) -> Parameter:
-    if isinstance(distribution, CategoricalDistribution):
-        return Choice(option_labels(distribution.choices))
-    low, high, log, step = (
-        distribution.low,
-        distribution.high,
-        distribution.log,
-        distribution.step,
-    )
-    if isinstance(distribution, IntDistribution):
-        return Int(low, high, log=log, step=None if step == 1 else step)
-    return Float(low, high, log=log, step=step)
 
 
 def _to_option(distribution: BaseDistribution, value: Any) -> Any:

@@ -10,8 +10,8 @@ from rich.markup import escape
 
 from bosquet.data import History, Trial
 from bosquet.report.tables import branches_table, config_text, failures_table
-from bosquet.study.optuna_store import StoredStudy
 from bosquet.study.progress import say
+from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bosquet.space import Space
+from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.template import TRIAL, Template
 
 _TAIL_BYTES = 65_536  # of an output that are looked at
@@ -44,6 +45,7 @@ class Command:
 
     def __init__(self, template: str, space: Space, read: str = "stdout") -> None:
         self._template = Template(template, space)
+        self._read = read
         self._json = _json_place(read)
         scratch = tempfile.mkdtemp(prefix="bosquet-")
         weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
@@ -51,6 +53,10 @@ class Command:
 
     def __repr__(self) -> str:
         return f"Command({self._template.text!r})"
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return {"kind": "command", "template": self._template.text, "read": self._read}
 
     @property
     def shares_its_file(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from bosquet.errors import SpaceError
 from bosquet.space import Space
 from bosquet.study.evaluate import failure_text
+from bosquet.study.fingerprint import Fingerprint, function_fingerprint
 
 
 class FileObjective:
@@ -27,6 +28,10 @@ class FileObjective:
     def __reduce__(self) -> tuple[type[FileObjective], tuple[str]]:
         path, name = _split(self.place, "objective")
         return FileObjective, (f"{path}:{name}",)
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return function_fingerprint(self._function)
 
     def __call__(self, config: dict[str, Any]) -> Any:
         return self._function(config)

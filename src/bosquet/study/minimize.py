@@ -18,8 +18,9 @@ from bosquet.space import Space
 from bosquet.strategies import Strategy
 from bosquet.study.command import Command
 from bosquet.study.evaluate import Failure, Objective
+from bosquet.study.fingerprint import fingerprint_of
 from bosquet.study.ledger import InMemory, Ledger, Stored
-from bosquet.study.optuna_store import OptunaStore
+from bosquet.study.optuna_store import OptunaStore, Wanted
 from bosquet.study.progress import Progress, progress_bar, say
 from bosquet.study.result import Result
 from bosquet.study.runners import InProcess, NoMoreWork, OnExecutor, Runner
@@ -38,6 +39,7 @@ def minimize(
     seed: int | None = None,
     storage: Any = None,
     study_name: str | None = None,
+    allow_changed: bool = False,
     n_jobs: int | None = None,
     trial_timeout: float | None = None,
     executor: Executor | None = None,
@@ -60,7 +62,8 @@ def minimize(
 
     ``storage`` keeps the trials: the name of a SQLite file, a database URL or an Optuna storage. A
     study that is there already goes on, and ``n_trials`` is then the number of all its trials: the
-    same call after a kill finishes the same study.
+    same call after a kill finishes the same study. An objective that has been edited since is
+    refused unless ``allow_changed``.
 
     ``n_jobs`` evaluates that many trials at once, in processes that are replaced when they die or
     take longer than ``trial_timeout`` seconds, or on an ``executor``.
@@ -91,16 +94,19 @@ def minimize(
         ledger: Ledger = InMemory(optimizer, n_trials)
         resumed = 0
         if storage is not None:
-            name = optimizer.strategy.name
-            store = stack.enter_context(
-                OptunaStore(storage, study_name, space, direction, seed, name)
+            wanted = Wanted(
+                space,
+                direction,
+                seed,
+                optimizer.strategy.name,
+                fingerprint_of(objective),
+                allow_changed,
             )
-            optimizer.seed = store.seed
+            store = stack.enter_context(OptunaStore(storage, study_name, wanted))
             ledger = Stored(store, optimizer, n_trials)
             resumed = len(optimizer.history)
             if resumed and progress is not False:
-                other = f", then with {store.strategy!r}" if store.strategy != name else ""
-                say(f"{store.where}: goes on after {resumed} trials{other}")
+                say(_goes_on(store, resumed))
         runner = _runner(objective, n_jobs, trial_timeout, executor)
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
@@ -111,6 +117,16 @@ def minimize(
             error.add_note("the trials so far are in the attribute 'history' of this error")
             raise
     return Result(optimizer.history, optimizer.seed, stopped, time.monotonic() - started, resumed)
+
+
+def _goes_on(store: OptunaStore, resumed: int) -> str:
+    """What is said when a stored study goes on, and what has changed since."""
+    before, now = store.stored, store.header
+    text = f"{store.where}: goes on after {resumed} trials"
+    if now.strategy != before.strategy:
+        text += f", with the strategy {now.strategy!r} (before: {before.strategy!r})"
+    changed = before.objective_changes(now)
+    return f"{text}; {'; '.join(changed)}" if changed else text
 
 
 def maximize(objective: Objective, space: Space, **options: Any) -> Result:

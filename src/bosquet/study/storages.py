@@ -15,17 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from bosquet.errors import StorageError
+from bosquet.space.optuna import load_optuna
 
 _RACES = 10  # with other processes that make the tables of a new database
 _LOCK_PATIENCE = 20.0  # seconds SQLite waits for another process's lock
-
-
-def load_optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError("storage needs Optuna: pip install 'bosquet[study]'") from error
-    return optuna
 
 
 def open_storage(storage: Any, *, must_exist: bool = False) -> tuple[Any, Callable[[], None]]:
@@ -48,6 +41,14 @@ def open_storage(storage: Any, *, must_exist: bool = False) -> tuple[Any, Callab
         opened = _rdb_storage(url, options, where)
         return optuna.storages.get_storage(opened), opened.engine.dispose
     raise TypeError(f"storage={storage!r} must be a file name, a database URL or an Optuna storage")
+
+
+def storage_exists(storage: Any) -> bool:
+    """Whether a storage is there; what is not a plain file is believed to be."""
+    if not isinstance(storage, (str, os.PathLike)):
+        return True
+    _, file = _located(os.fspath(storage))
+    return file is None or (file.is_file() and file.stat().st_size > 0)
 
 
 def _located(name: str) -> tuple[str, Path | None]:
