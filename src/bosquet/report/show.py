@@ -61,7 +61,7 @@ def print_found(console: Console, history: History) -> None:
         console.print(branches_table(history))
     if history.failed:
         console.print()
-        console.print(failures_table(history.failed))
+        console.print(failures_table(history))
 
 
 def best_text(trial: Trial) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from bosquet.data import History, Trial
+from bosquet.data import History, Trial, alike
 
-_NUMBERS = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
 
 
@@ -41,16 +38,16 @@ def branches_table(history: History) -> Table:
     return table
 
 
-def failures_table(failed: Iterable[Trial]) -> Table:
-    """Failures by reason, the most frequent first; reasons may differ in numbers."""
-    alike: dict[str, list[Trial]] = {}
-    for trial in failed:
-        alike.setdefault(_NUMBERS.sub("#", str(trial.reason)), []).append(trial)
+def failures_table(history: History) -> Table:
+    """Failures by cause, the most frequent first; what reasons differ in is not shown."""
+    causes: dict[str, list[Trial]] = {}
+    for trial in history.failed:
+        causes.setdefault(alike(str(trial.reason), history.space), []).append(trial)
     table = Table(title="Failures", title_justify="left")
     table.add_column("count", justify="right")
     table.add_column("reason (of the last one)", overflow="fold")
     table.add_column("trials", overflow="fold")
-    for trials in sorted(alike.values(), key=len, reverse=True):
+    for trials in sorted(causes.values(), key=len, reverse=True):
         numbers = [str(trial.number) for trial in trials[-_SHOWN_NUMBERS:]]
         dots = ["..."] if len(trials) > _SHOWN_NUMBERS else []
         reason = escape(str(trials[-1].reason))
