@@ -21,6 +21,8 @@ def test_minimize_and_maximize_keep_the_users_sign(space):
     assert len(low.trials) == len(high.trials) == 20
     assert low.best_value == min(t.value for t in low.trials) == value(low.best_config)
     assert high.best_value == max(t.value for t in high.trials) == value(high.best_config)
+    assert low.best == low.best_trial == low.history.best
+    assert high.best.config == high.best_config
     assert low.stopped == "all 20 trials done"
     assert "20 trials" in str(low)
 
@@ -76,6 +78,7 @@ def test_when_everything_fails_the_reason_is_told(space):
     result = bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0)
     with pytest.raises(RuntimeError, match=r"no trial of 3 brought a value.*ZeroDivisionError"):
         _ = result.best_config
+    assert result.best is None
     assert "nothing found" in str(result)
 
 

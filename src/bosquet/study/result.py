@@ -26,8 +26,14 @@ class Result:
         return self.history.trials
 
     @property
+    def best(self) -> Trial | None:
+        """The best trial, or None if no trial brought a value, as `Optimizer.best`."""
+        return self.history.best
+
+    @property
     def best_trial(self) -> Trial:
-        best = self.history.best
+        """The best trial; RuntimeError with the last failure if no trial brought a value."""
+        best = self.best
         if best is None:
             failed = self.history.failed
             why = f"; trial {failed[-1].number} failed with: {failed[-1].reason}" if failed else ""
