@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bosquet import __version__
+from bosquet.benchmarks import GROUPS
 from bosquet.benchmarks.real import DATASETS
 from bosquet.strategies import STRATEGIES
 
@@ -21,8 +22,10 @@ examples:
   bosquet bench --problems small-shared --methods random,sobol
   bosquet bench --problems trees,shifted --methods random,optuna-tpe,smac --seeds 10 --jobs 2
   bosquet bench --problems real --methods sobol --trials 30 --out results/real.jsonl
+  bosquet bench --problems mine.py:problem,shifted --methods mine.py:Local,auto
 
-Runs already in --out are not made again, so an interrupted bench goes on where it stopped.
+Runs already in --out are not made again, so an interrupted bench goes on where it stopped; those of
+a file that has been edited since are.
 Peers need: pip install 'bosquet[peers]'. The plot needs: pip install 'bosquet[bench]'.
 """
 
@@ -170,7 +173,7 @@ def _add_tune(commands: Any) -> None:
         "--strategy",
         default="auto",
         metavar="NAME",
-        help=f"{', '.join(STRATEGIES)} (default: auto)",
+        help=f"{', '.join(STRATEGIES)}, or FILE.py:NAME (default: auto)",
     )
     tune.add_argument("--seed", type=_seed, metavar="N", help="default: drawn, and stored")
     tune.add_argument(
@@ -262,12 +265,16 @@ def _add_bench(commands: Any) -> None:
         epilog=_BENCH_EXAMPLES,
     )
     bench.add_argument(
-        "--methods", default="add-tree,sobol", help="names by comma (default: %(default)s)"
+        "--methods",
+        default="add-tree,sobol",
+        help="names, or FILE.py:NAME of a strategy (an instance, a class or a function that "
+        "returns one), by comma (default: %(default)s)",
     )
     bench.add_argument(
         "--problems",
         default="shifted",
-        help="names or groups (shifted, trees, flat, real, all) by comma (default: %(default)s)",
+        help=f"names, groups ({', '.join(GROUPS)}, all), or FILE.py:NAME of a Problem or a "
+        "function of the seed that returns one, by comma (default: %(default)s)",
     )
     bench.add_argument("--seeds", type=_positive, default=5, help="default: %(default)s")
     _add_run_options(bench, trials=60)
