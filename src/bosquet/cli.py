@@ -63,9 +63,10 @@ exit codes: 0 shown; 2 no such file or study. Nothing is changed, also while the
 _BEST_EXAMPLES = """\
 examples:
   bosquet best runs.db
-  bosquet best runs.db --json > best.json
+  bosquet best runs.db --as json > best.json
+  bosquet best runs.db --as command > run-best.sh
 
-exit codes: 0 shown; 1 no trial has brought a value; 2 no such file or study.
+exit codes: 0 shown; 1 no trial has brought a value; 2 no such file or study, or it has no command.
 """
 
 _EXPORT_EXAMPLES = """\
@@ -206,7 +207,16 @@ def _add_best(commands: Any) -> None:
         epilog=_BEST_EXAMPLES,
     )
     _add_study(best)
-    best.add_argument("--json", action="store_true", help="for programs")
+    best.add_argument(
+        "--as",
+        dest="form",
+        choices=("text", "json", "python", "command"),
+        default="text",
+        help="text (the default), JSON, a Python dict, or the command line of a study of --command",
+    )
+    best.add_argument(
+        "--json", dest="form", action="store_const", const="json", help="the same as --as json"
+    )
     best.set_defaults(run=_best)
 
 
@@ -379,7 +389,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _best(options: argparse.Namespace) -> int:
-    from bosquet.report.show import best_json, best_text
+    from bosquet.report.show import best_command, best_json, best_python, best_text
     from bosquet.study import read_study
 
     study = read_study(options.storage, options.study)
@@ -387,7 +397,14 @@ def _best(options: argparse.Namespace) -> int:
     if best is None:
         print(f"bosquet: {study.where}: no trial has brought a value", file=sys.stderr)
         return 1
-    print(best_json(best) if options.json else best_text(best))
+    if options.form == "text":
+        print(best_text(study, best))
+    elif options.form == "json":
+        print(best_json(best))
+    elif options.form == "python":
+        print(best_python(best))
+    else:
+        print(best_command(study, best))
     return 0
 
 

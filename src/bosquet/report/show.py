@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import pprint
+import shlex
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
 
 from bosquet.data import History, Trial
+from bosquet.errors import StorageError
 from bosquet.report.tables import branches_table, config_text, failures_table
 from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
+from bosquet.study.template import Template, as_word
 
 
 def print_study(study: StoredStudy) -> None:
@@ -64,10 +68,11 @@ def print_found(console: Console, history: History) -> None:
         console.print(failures_table(history))
 
 
-def best_text(trial: Trial) -> str:
-    """The best trial for people, with all digits."""
+def best_text(study: StoredStudy, trial: Trial) -> str:
+    """The best trial for people, with all digits; values as the objective received them."""
+    shown = as_word if (study.objective or {}).get("kind") == "command" else str
     width = max(len(name) for name in trial.config)
-    lines = [f"  {name:<{width}}  {value}" for name, value in trial.config.items()]
+    lines = [f"  {name:<{width}}  {shown(value)}" for name, value in trial.config.items()]
     return "\n".join([f"{trial.value} in trial {trial.number}", *lines])
 
 
@@ -80,6 +85,43 @@ def best_json(trial: Trial) -> str:
         "config": trial.config,
     }
     return json.dumps(data, indent=2)
+
+
+def best_python(trial: Trial) -> str:
+    """The configuration as a dict that Python evaluates."""
+    return pprint.pformat(trial.config, width=88, sort_dicts=False)
+
+
+def best_command(study: StoredStudy, trial: Trial) -> str:
+    """The command that the trial ran, for a shell."""
+    objective = study.objective or {}
+    if objective.get("kind") != "command":
+        what = f"the Python function {objective.get('name')}" if objective else "not stored"
+        raise ValueError(
+            f"{study.where}: its objective is {what}, so there is no command; "
+            "use --as json or --as python"
+        )
+    try:
+        template = Template(str(objective.get("template")), study.history.space)
+    except ValueError as error:
+        raise StorageError(f"{study.where}: the stored command cannot be used: {error}") from None
+    return " ".join(map(_quoted, template.words(trial.config, trial.number)))
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell, and harmless to a terminal."""
+    if all(character.isprintable() or character in "\n\t" for character in word):
+        return shlex.quote(word)
+    return f"$'{''.join(map(_escaped, word))}'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
 
 
 def _counts(study: StoredStudy) -> str:
