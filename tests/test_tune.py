@@ -93,7 +93,7 @@ def test_the_page_about_the_command_line(capsys):
                 assert program == "bosquet"
                 assert main(arguments) == 0, line
                 ran.append(arguments[0])
-    assert ran == ["tune", "tune", "tune", "show", "best", "export", "export"]
+    assert ran == ["tune", "tune", "tune", "show", "best", "best", "export", "export"]
     assert "goes on after 12 trials" in capsys.readouterr().err
     assert len(load_history("runs.db", "solver").complete) == 12
     assert len(json.loads(Path("trials.json").read_text())) == 12
