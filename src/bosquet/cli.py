@@ -425,7 +425,8 @@ def _export(options: argparse.Namespace) -> int:
 def _demo(options: argparse.Namespace) -> int:
     from bosquet.demo import run_demo
 
-    result = run_demo(options.dataset, options.trials, options.strategy, options.seed)
+    program = shlex.join(_program())
+    result = run_demo(options.dataset, options.trials, options.strategy, options.seed, program)
     return 0 if result.stopped != "interrupted" else 130
 
 

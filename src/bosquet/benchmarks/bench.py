@@ -107,6 +107,9 @@ def make_runs(
         )
     for method in dict.fromkeys(job.method for job in missing):
         require(method)
+    if not missing:
+        say(f"all {len(jobs)} runs are in {out} already")
+        return []
     failures = []
     with Progress(
         TextColumn("{task.description}"),
@@ -179,6 +182,7 @@ def _show(console: Console, runs: Sequence[Run], n_trials: int) -> None:
                 f"{row.ask_ms:.1f}" if first else "",
             )
         console.print(table)
+    console.print("Lower is better. Quartiles and the worst are over seeds.", highlight=False)
     ranks = summary.average_ranks(runs, n_trials)
     if len(ranks) > 1:
         listed = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda kv: kv[1]))

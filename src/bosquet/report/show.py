@@ -24,7 +24,7 @@ def print_study(study: StoredStudy) -> None:
     history = study.history
     console = Console(highlight=False)
     seed = f"{history.direction}, strategy {study.strategy}, seed {study.seed}"
-    console.print(f"[bold]{escape(study.where)}[/] ({seed})", soft_wrap=True)
+    print_line(console, f"[bold]{escape(study.where)}[/] ({seed})")
     console.print(_counts(study))
     print_found(console, history)
     _print_open(console, "Running", study.running)
@@ -36,10 +36,10 @@ def print_result(result: Result, again: str, show: str) -> None:
     console = Console(highlight=False)
     history = result.history
     before = f", {result.resumed} of them from before" if result.resumed else ""
-    console.print(
+    print_line(
+        console,
         f"{len(history)} trials{before}, {len(history.failed)} failed, in {result.seconds:.1f} s "
         f"({escape(result.stopped)})",
-        soft_wrap=True,
     )
     print_found(console, history)
     if result.stopped == "interrupted":
@@ -56,9 +56,9 @@ def print_found(console: Console, history: History) -> None:
     """The best, the best of each branch, and the failures."""
     best = history.best
     if best is not None:
-        console.print(
+        print_line(
+            console,
             f"Best: [bold]{best.value:.6g}[/] in trial {best.number}: {escape(config_text(best))}",
-            soft_wrap=True,
         )
     if best is not None and history.space.n_paths > 1:
         console.print()
@@ -66,6 +66,11 @@ def print_found(console: Console, history: History) -> None:
     if history.failed:
         console.print()
         console.print(failures_table(history))
+
+
+def print_line(console: Console, text: str) -> None:
+    """Markup, wrapped between words at a terminal; elsewhere one line, for programs."""
+    console.print(text, soft_wrap=not console.is_terminal, highlight=False)
 
 
 def best_text(study: StoredStudy, trial: Trial) -> str:
@@ -139,4 +144,4 @@ def _print_open(console: Console, title: str, trials: Sequence[Trial]) -> None:
     if trials:
         console.print(f"\n{title}:")
     for trial in trials:
-        console.print(f"  trial {trial.number}: {escape(config_text(trial))}", soft_wrap=True)
+        print_line(console, f"  trial {trial.number}: {escape(config_text(trial))}")

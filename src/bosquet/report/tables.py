@@ -29,11 +29,11 @@ def branches_table(history: History) -> Table:
         table.add_row(
             escape(label or "all"),
             str(visits[label]),
-            f"{trial.value:.4g}",
+            f"{trial.value:#.4g}",  # with zeros at the end, so that digits compare
             escape(config_text(trial, leave_out=decided)),
             style="green" if trial is history.best else None,
         )
-    for label in visits.keys() - best.keys():
+    for label in [label for label in visits if label not in best]:
         table.add_row(escape(label or "all"), str(visits[label]), "failed", "")
     return table
 

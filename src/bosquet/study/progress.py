@@ -48,6 +48,7 @@ class Bar(AbstractContextManager["Bar"]):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
+            TextColumn("left"),
             TextColumn("{task.fields[now]}", table_column=Column(no_wrap=True, ratio=1)),
             console=Console(stderr=True),
             expand=True,
