@@ -10,12 +10,15 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bosquet import __version__
 from bosquet.benchmarks import GROUPS
 from bosquet.benchmarks.real import DATASETS
 from bosquet.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from bosquet.study.reading import StoredStudy
 
 _BENCH_EXAMPLES = """\
 examples:
@@ -243,6 +246,11 @@ def _add_export(commands: Any) -> None:
 def _add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("storage", metavar="FILE|URL", help="what tune had as --storage")
     parser.add_argument("--study", metavar="NAME", help="needed if there are several")
+    parser.add_argument(
+        "--space",
+        metavar="FILE.json|FILE.py:NAME",
+        help="the space of a study that an Optuna sampler ran (default: inferred from its trials)",
+    )
 
 
 def _add_demo(commands: Any) -> None:
@@ -380,19 +388,30 @@ def _program() -> list[str]:
     return ["bosquet"] if shutil.which("bosquet") == sys.argv[0] else [sys.argv[0]]
 
 
+def _read(options: argparse.Namespace, *, tell: bool = True) -> StoredStudy:
+    """The study that is looked at; on stderr, what to know about how it was read."""
+    from bosquet.study import read_study
+    from bosquet.study.files import load_space
+    from bosquet.study.progress import say
+
+    space = None if options.space is None else load_space(options.space)
+    study = read_study(options.storage, options.study, space)
+    for note in study.notes if tell else ():
+        say(note)
+    return study
+
+
 def _show(options: argparse.Namespace) -> int:
     from bosquet.report.show import print_study
-    from bosquet.study import read_study
 
-    print_study(read_study(options.storage, options.study))
+    print_study(_read(options, tell=False))
     return 0
 
 
 def _best(options: argparse.Namespace) -> int:
     from bosquet.report.show import best_command, best_json, best_python, best_text
-    from bosquet.study import read_study
 
-    study = read_study(options.storage, options.study)
+    study = _read(options)
     best = study.history.best
     if best is None:
         print(f"bosquet: {study.where}: no trial has brought a value", file=sys.stderr)
@@ -410,9 +429,8 @@ def _best(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     from bosquet.report.export import to_csv, to_json
-    from bosquet.study import read_study
 
-    history = read_study(options.storage, options.study).history
+    history = _read(options).history
     if options.out is None:
         print(to_csv(history), end="")
     else:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from bosquet.data import History, Trial
 from bosquet.errors import StorageError
 from bosquet.report.tables import branches_table, config_text, failures_table
+from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
@@ -23,9 +24,17 @@ def print_study(study: StoredStudy) -> None:
     """The best, the best of each branch, the failures, and what is running."""
     history = study.history
     console = Console(highlight=False)
-    seed = f"{history.direction}, strategy {study.strategy}, seed {study.seed}"
-    print_line(console, f"[bold]{escape(study.where)}[/] ({seed})")
-    console.print(_counts(study))
+    how = (
+        f"strategy {study.strategy}, seed {study.seed}"
+        if study.strategy
+        else "run by an Optuna sampler"
+    )
+    print_line(console, f"[bold]{escape(study.where)}[/] ({history.direction}, {escape(how)})")
+    if study.objective is not None:
+        print_line(console, f"Evaluates {escape(_objective_text(study.objective))}")
+    print_line(console, _counts(study))
+    for note in study.notes:
+        print_line(console, escape(note))
     print_found(console, history)
     _print_open(console, "Running", study.running)
     _print_open(console, "Left by a process that ended; the next run takes them up", study.left)
@@ -101,7 +110,7 @@ def best_command(study: StoredStudy, trial: Trial) -> str:
     """The command that the trial ran, for a shell."""
     objective = study.objective or {}
     if objective.get("kind") != "command":
-        what = f"the Python function {objective.get('name')}" if objective else "not stored"
+        what = _objective_text(objective) if objective else "not stored"
         raise ValueError(
             f"{study.where}: its objective is {what}, so there is no command; "
             "use --as json or --as python"
@@ -127,6 +136,12 @@ def _escaped(character: str) -> str:
         return character
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
+
+
+def _objective_text(objective: Fingerprint) -> str:
+    if objective.get("kind") == "command":
+        return f"the command {objective.get('template')}"
+    return f"the Python function {objective.get('name')}"
 
 
 def _counts(study: StoredStudy) -> str:
