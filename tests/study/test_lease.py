@@ -50,7 +50,7 @@ def holder(opened):
 def put(opened, owner):
     """As if a process held the lease."""
     storage, study_id = opened
-    data = {"owner": owner.to_dict(), "token": "t"}
+    data = {"owner": owner.to_dict(), "token": "t", "rows": 0}
     storage.set_study_system_attr(study_id, "bosquet:lease", data)
 
 
@@ -121,6 +121,19 @@ def test_a_lease_that_was_taken_is_not_released_for_its_new_holder(opened, owner
     put(opened, Owner("elsewhere", 1, "", "r", owner.beat))
     term.end()
     assert holder(opened)["owner"]["host"] == "elsewhere"
+
+
+def test_a_new_row_ends_it(opened, owner):
+    storage, study_id = opened
+    term = Lease(*opened, owner).acquire()
+    storage.create_new_trial(study_id)
+    term.spend()
+    token = holder(opened)["token"]
+    term.end()
+    assert holder(opened)["token"] == token  # nothing is written to let go
+    next_term = Lease(*opened, owner).acquire()
+    assert holder(opened)["token"] != token
+    next_term.end()
 
 
 def test_what_nobody_understands_is_replaced(opened, owner):

@@ -60,8 +60,10 @@ class Stored:
     def next_trial(self) -> Trial | None:
         """Under the lease of the study, so that a trial is proposed by one process only."""
         while True:
-            with self._store.lease():
-                seen = self._kept()
+            with self._store.lease() as term:
+                seen = self._store.read()
+                if self._keep_added(seen):
+                    continue
                 self._optimizer.follow(seen.ended, seen.running)
                 if seen.lost:
                     trial, round_ = seen.lost[0]
@@ -69,7 +71,7 @@ class Stored:
                     return None
                 else:
                     trial, round_ = self._optimizer.ask(), 0
-                if self._store.register(trial, round_):
+                if self._store.register(trial, round_, term):
                     self._optimizer.follow(seen.ended, (*seen.running, trial))
                     return trial
 
@@ -81,17 +83,17 @@ class Stored:
 
     def settle(self) -> None:
         with self._store.lease():
-            seen = self._kept()
+            self._keep_added(self._store.read())
+        seen = self._store.read()
         self._optimizer.follow(seen.ended, seen.running)
 
-    def _kept(self) -> Snapshot:
-        """The study as it is, once it has the points that callbacks added to the optimizer."""
-        seen = self._store.read()
-        for trial in self._optimizer.history.trials:
-            if trial.number not in seen.numbers:
-                number = trial.number
-                while not self._store.register(replace(trial, number=number)):
-                    number = self._store.read().next_number
-                self._store.end(replace(trial, number=number))
-                seen = self._store.read()
-        return seen
+    def _keep_added(self, seen: Snapshot) -> bool:
+        """Stores the points that callbacks added to the optimizer; whether there were any."""
+        trials = self._optimizer.history.trials
+        added = [trial for trial in trials if trial.number not in seen.numbers]
+        for trial in added:
+            number = trial.number
+            while not self._store.register(replace(trial, number=number)):
+                number = self._store.read().next_number
+            self._store.end(replace(trial, number=number))
+        return bool(added)

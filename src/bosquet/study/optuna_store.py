@@ -20,7 +20,7 @@ from bosquet.space import Space
 from bosquet.space.optuna import distributions, load_optuna
 from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.header import ATTRIBUTE, Header
-from bosquet.study.lease import Lease
+from bosquet.study.lease import Lease, Term
 from bosquet.study.owner import BEAT_EVERY, Owner, begin_run, end_run
 from bosquet.study.reading import checked_name, foreign
 from bosquet.study.rows import PREFIX, Row, Snapshot, by_number, snapshot, to_attributes, to_row
@@ -195,20 +195,20 @@ class OptunaStore:
     # -- writing -----------------------------------------------------------------------------
 
     @contextmanager
-    def lease(self) -> Iterator[None]:
-        """While the block runs, no other process proposes a trial of this study."""
+    def lease(self) -> Iterator[Term]:
+        """While the block runs, no other process proposes, until a trial is registered."""
         with storage_errors(self.where):
             term = self._lease.acquire()
         try:
-            yield
+            yield term
         finally:
             with storage_errors(self.where):
                 term.end()
 
-    def register(self, trial: Trial, round_: int = 0) -> bool:
+    def register(self, trial: Trial, round_: int = 0, term: Term | None = None) -> bool:
         """Stores a trial as running; False if another process has been faster.
 
-        That happens only where the lease did not keep it away (see `lease`).
+        That happens only where the lease, whose term this ends, did not keep it away.
         """
         params = self.space.qualify(trial.config)
         self._owner = self._owner.beating()
@@ -220,6 +220,8 @@ class OptunaStore:
                 user_attrs=to_attributes(trial, round_, self._owner),
             )
             row_id = self._storage.create_new_trial(self._study_id, template)
+        if term is not None:
+            term.spend()
         winner = self._rounds()[trial.number][round_]
         if winner.id != row_id:
             self._withdraw(replace(winner, id=row_id))

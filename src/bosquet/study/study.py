@@ -164,10 +164,10 @@ class Study:
 
     def _add(self, config: Mapping[str, Any], value: Evaluation) -> Trial:
         config = self.space.validate(config)
-        with self._store.lease():
+        with self._store.lease() as term:
             info = {"why": "added by the user"}
             trial = Trial(self._store.read().next_number, config, info=info)
-            while not self._store.register(trial):
+            while not self._store.register(trial, 0, term):
                 trial = Trial(self._store.read().next_number, config, info=info)
             row = self._asked(trial)
         return self._end(row, row.trial.completed(value))
