@@ -177,8 +177,10 @@ LONG = "the matrix of step {} is singular and nothing can be done about it, sorr
          "run 00000000-0000-0000-0000-0000000a0000 lost"),
         ("/tmp/file1a2b3c took 5GB", "/tmp/fileff00aa1 took 12GB"),
         ("KeyError: 'C' (train.py:12 in f)", "KeyError: 'depth' (train.py:12 in f)"),
+        ("NameError: name 'np' is not defined (train.py:12 in f)",
+         "NameError: name 'np' is not defined (train.py:31 in f)"),
         ('File "/a/train.py", line 3, in f | KeyError: \'C\'',
-         'File "/b/c/train.py", line 3, in f | KeyError: \'D\''),
+         'File "/b/c/train.py", line 17, in f | KeyError: \'D\''),
         ("returned list [0.1, 0.22... instead", "returned list [0.11111, 3... instead"),
         ("exit code 1; stderr: ..." + (LONG.format(1) * 5)[-300:],
          "exit code 1; stderr: ..." + (LONG.format(1234567) * 5)[-300:]),
@@ -195,7 +197,8 @@ def test_reasons_of_one_cause_are_alike(one, other):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("KeyError: 'C' (train.py:12 in f)", "KeyError: 'depth' (train.py:31 in f)"),
+        ("KeyError: 'C' (train.py:12 in f)", "KeyError: 'C' (train.py:12 in g)"),
+        ('File "/a/train.py", line 3, in f', 'File "/a/model.py", line 3, in f'),
         ("too deep (train.py:12 in f)", "too deep (model.py:12 in f)"),
         ("exit code 1; it wrote nothing", "exit code 137; it wrote nothing"),
         ("[Errno 2] /data/x", "[Errno 13] /data/x"),

@@ -303,11 +303,8 @@ def _read_json_lines(path: Path) -> list[dict[str, Any]]:
 # -- reasons of failures ---------------------------------------------------------------------
 
 _FOLDERS = r"(?:[\w.~+-]*[/\\])"
-_SOURCE = (
-    r"(?!r?tmp)[\w-]+\.(?:awk|c|cc|cpp|cu|f|f90|go|h|hpp|java|jl|js|lua|m|pl|py|r|rb|rs|sh|ts)"
-)
 _VARYING = (  # what may change from trial to trial in a reason; of several that fit, the first
-    rf"""["']?{_FOLDERS}*(?P<source>{_SOURCE})(?P<line>(?:["'],\ line\ |:)\d+)""",
+    rf'"{_FOLDERS}*(?P<module>[\w-]+\.py)", line \d+',  # of a traceback
     r"\b(?P<code>(?:code|errno|status|signal)\W?\d+)(?![.\w])",
     r"""[\[({'"][^'"\n]*?\.{3}(?!\S)""",  # a value that was cut short
     r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`)(?!\w)""",
@@ -328,7 +325,7 @@ def alike(reason: str, space: Space | None = None) -> str:
     """A reason without what changes from trial to trial: the same for failures of one cause.
 
     Numbers, quoted texts, configurations, temporary names and the options of ``space`` become
-    ``#``, folders go. Exit codes and lines of programs stay: another line is another cause.
+    ``#``, folders go. Exit codes stay, and so do the names of files and functions.
     """
     varying = _varying(() if space is None else _option_texts(space))
     before, cut, rest = (
@@ -341,9 +338,7 @@ def alike(reason: str, space: Space | None = None) -> str:
 
 
 def _without(varying: re.Match[str]) -> str:
-    if varying["source"]:
-        return re.sub(r"\d+", "#", varying["source"]) + varying["line"]
-    return varying["code"] or ("" if varying["folders"] else "#")
+    return varying["module"] or varying["code"] or ("" if varying["folders"] else "#")
 
 
 def _option_texts(space: Space) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ def test_failures_of_one_cause_are_one_row():
     reasons = [
         "no solver newton at <Model object at 0x7f10> (fit.py:3 in fit)",
         "no solver lbfgs at <Model object at 0x7faa> (fit.py:3 in fit)",
-        "no solver lbfgs at <Model object at 0x7faa> (fit.py:9 in fit)",
+        "no solver lbfgs at <Model object at 0x7faa> (fit.py:3 in predict)",
     ]
     trials = [
         Trial(i, {"solver": "newton", "x": 0.5}).failed(reason) for i, reason in enumerate(reasons)
