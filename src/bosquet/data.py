@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -30,10 +31,27 @@ Key = tuple[tuple[str, Any], ...]
 _SCHEMA = 1
 _FORMAT = "bosquet-history"
 
+# What differs between two failures of one kind: quoted values, addresses, hashes and numbers (so
+# the lines of files too). A quote inside a word is an apostrophe.
+_VARIES = re.compile(
+    r"""
+    (?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`)(?!\w)
+    | \b0x[0-9a-f]+
+    | \b(?=[a-f]*[0-9])(?=[0-9-]*[a-f])[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b
+    | -?[0-9][0-9.]*(?:e[+-]?[0-9]+)?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
 
 def key_of(config: Config) -> Key:
     """The identity of a configuration in canonical form: `Space.key` without the validation."""
     return tuple(config.items())
+
+
+def alike(reason: str) -> str:
+    """What failures of one kind have in common: the reason without what differs each time."""
+    return _VARIES.sub("#", reason)
 
 
 def as_number(value: object, what: str = "the value") -> float:

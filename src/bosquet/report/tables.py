@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from bosquet.data import History, Trial
+from bosquet.data import History, Trial, alike
 
-_NUMBERS = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
 
 
@@ -42,15 +40,15 @@ def branches_table(history: History) -> Table:
 
 
 def failures_table(failed: Iterable[Trial]) -> Table:
-    """Failures by reason, the most frequent first; reasons may differ in numbers."""
-    alike: dict[str, list[Trial]] = {}
+    """Failures by reason, the most frequent first; see `alike` for what may differ."""
+    kinds: dict[str, list[Trial]] = {}
     for trial in failed:
-        alike.setdefault(_NUMBERS.sub("#", str(trial.reason)), []).append(trial)
+        kinds.setdefault(alike(str(trial.reason)), []).append(trial)
     table = Table(title="Failures", title_justify="left")
     table.add_column("count", justify="right")
     table.add_column("reason (of the last one)", overflow="fold")
     table.add_column("trials", overflow="fold")
-    for trials in sorted(alike.values(), key=len, reverse=True):
+    for trials in sorted(kinds.values(), key=len, reverse=True):
         numbers = [str(trial.number) for trial in trials[-_SHOWN_NUMBERS:]]
         dots = ["..."] if len(trials) > _SHOWN_NUMBERS else []
         reason = escape(str(trials[-1].reason))
