@@ -14,6 +14,7 @@ from typing import Any
 
 from bosquet import __version__
 from bosquet.benchmarks.real import DATASETS
+from bosquet.errors import EvaluationError
 from bosquet.strategies import STRATEGIES
 
 _BENCH_EXAMPLES = """\
@@ -44,7 +45,7 @@ templates (--command), which are split into words first and run without a shell:
 The same command again goes on with the stored study, until it has --trials trials in all.
 
 exit codes:
-  0    done            1    no trial has brought a value
+  0    done            1    no trial has brought a value, or --on-failure raise and one failed
   2    bad input       130  interrupted (Ctrl-C); the message says how to go on
 """
 
@@ -177,6 +178,13 @@ def _add_tune(commands: Any) -> None:
         "--force",
         action="store_true",
         help="go on with a stored study though its objective or command has changed",
+    )
+    tune.add_argument(
+        "--on-failure",
+        choices=("stop", "continue", "raise"),
+        default="stop",
+        help="stop when five trials have failed alike and none has brought a value (the default), "
+        "continue whatever fails, or raise: end at the first failure",
     )
     tune.set_defaults(run=_tune, error=tune.error)
 
@@ -345,10 +353,14 @@ def _tune(options: argparse.Namespace) -> int:
             strategy=options.strategy,
             seed=options.seed,
             allow_changed=options.force,
+            on_failure=options.on_failure,
         )
     except KeyboardInterrupt:  # before the first trial
         print_interrupted(again)
         return 130
+    except EvaluationError as error:
+        print(f"bosquet: {error}", file=sys.stderr)
+        return 1
     name = [] if options.study is None else ["--study", options.study]
     print_result(result, again, shlex.join([*_program(), "show", name_of(options.storage), *name]))
     if result.stopped == "interrupted":

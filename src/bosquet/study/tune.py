@@ -28,4 +28,4 @@ def tune(
             )
         program.check_program()
         evaluated = program
-    return minimize(evaluated, searched, n_jobs=n_jobs, **options)
+    return minimize(evaluated, searched, n_jobs=n_jobs, progress=True, **options)
