@@ -99,10 +99,11 @@ def test_a_stopped_study_gets_another_chance(tmp_path):
         result = bq.minimize(broken, SPACE, storage=file, progress=False, **OPTIONS)
         assert result.stopped.startswith("5 trials failed alike")
         assert len(result.trials) == len(load_history(file).failed) == 5 * k
-    mended = bq.minimize(lambda c: c["x"], SPACE, storage=file, progress=False, **OPTIONS)
+    stored = {"storage": file, "progress": False, "allow_changed": True}
+    mended = bq.minimize(lambda c: c["x"], SPACE, **stored, **OPTIONS)
     assert len(mended.history.complete) == 30
     options = OPTIONS | {"n_trials": 60}
-    again = bq.minimize(broken, SPACE, storage=file, progress=False, **options)
+    again = bq.minimize(broken, SPACE, **stored, **options)
     assert len(again.history.failed) == 30  # values of earlier runs count
 
 
