@@ -64,7 +64,7 @@ def objective(_: dict[str, Any]) -> float:
     return 0.0
 
 
-def study() -> None:
+def run_study() -> None:
     """The process to be killed."""
     space = bq.Space({"x": bq.Float(0, 1)})
     bq.minimize(objective, space, n_trials=10, n_jobs=WORKERS, strategy="random", progress=False)
@@ -84,34 +84,51 @@ def living(tag: str) -> set[int]:
     return found
 
 
-def await_moment(case: str, tag: str, begun: Path, starting: float, rng: random.Random) -> None:
-    """A random moment: while workers start, or while all of them evaluate."""
-    if case == "starting":
-        while len(living(tag)) < 2:
+class Study:
+    """A running study and all its processes."""
+
+    def __init__(self, case: str, begun: str) -> None:
+        self._tag = f"{case}:{uuid.uuid4().hex}"
+        self._begun = Path(begun)
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--study"],
+            env=os.environ | {TAG: self._tag, BEGUN: begun},
+        )
+
+    def living(self) -> set[int]:
+        return living(self._tag)
+
+    def await_start(self) -> None:
+        """Until it starts its first worker."""
+        while len(self.living()) < 2:
+            assert self.process.poll() is None, "the study has ended by itself"
             time.sleep(0.001)
-        time.sleep(rng.uniform(0, starting))
-        return
-    while len(list(begun.iterdir())) < WORKERS:
-        time.sleep(0.01)
-    time.sleep(rng.uniform(0, SECONDS_LATER))
+
+    def await_evaluations(self) -> None:
+        """Until all workers evaluate."""
+        while len(list(self._begun.iterdir())) < WORKERS:
+            assert self.process.poll() is None, "the study has ended by itself"
+            time.sleep(0.01)
 
 
 def killed(case: str, starting: float, rng: random.Random) -> Counter[str]:
-    """One study, killed; and what is left of it."""
-    tag = f"{case}:{uuid.uuid4().hex}"
+    """One study, killed at a random moment; and what is left of it."""
     with tempfile.TemporaryDirectory() as begun:
-        process = subprocess.Popen(
-            [sys.executable, __file__, "--study"], env=os.environ | {TAG: tag, BEGUN: begun}
-        )
-        await_moment(case, tag, Path(begun), starting, rng)
-        counts = Counter(kills=1, processes=len(living(tag)) - 1)
-        process.kill()
+        study = Study(case, begun)
+        if case == "starting":
+            study.await_start()
+            time.sleep(rng.uniform(0, starting))
+        else:
+            study.await_evaluations()
+            time.sleep(rng.uniform(0, SECONDS_LATER))
+        counts = Counter(kills=1, processes=len(study.living()) - 1)
+        study.process.kill()
         killed_at = time.monotonic()
-        process.wait()
-        left = living(tag)
+        study.process.wait()
+        left = study.living()
         while left and time.monotonic() < killed_at + 1:
             time.sleep(0.01)
-            left = living(tag)
+            left = study.living()
         counts["slowest"] = round(1000 * (time.monotonic() - killed_at))
         counts["left"] = len(left)
         counts["kills that left some"] = bool(left)
@@ -121,20 +138,16 @@ def killed(case: str, starting: float, rng: random.Random) -> Counter[str]:
 
 
 def time_of_start() -> float:
-    """Seconds from the first process of a study until its workers evaluate."""
-    tag = f"sleep:{uuid.uuid4().hex}"
+    """Seconds from the first worker process of a study until its workers evaluate."""
     with tempfile.TemporaryDirectory() as begun:
-        process = subprocess.Popen(
-            [sys.executable, __file__, "--study"], env=os.environ | {TAG: tag, BEGUN: begun}
-        )
-        while len(living(tag)) < 2:
-            time.sleep(0.001)
+        study = Study("sleep", begun)
+        study.await_start()
         began = time.monotonic()
-        await_moment("sleep", tag, Path(begun), 0.0, random.Random(SEED))
+        study.await_evaluations()
         seconds = time.monotonic() - began
-        for pid in living(tag):
+        for pid in study.living():
             os.kill(pid, signal.SIGKILL)
-        process.wait()
+        study.process.wait()
     return seconds
 
 
@@ -161,7 +174,7 @@ def main() -> None:
     parser.add_argument("--study", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.study:
-        study()
+        run_study()
     else:
         orphans(options.kills)
 
