@@ -9,6 +9,7 @@ parents.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import os
 import random
@@ -84,6 +85,12 @@ def living(tag: str) -> set[int]:
     return found
 
 
+def end(processes: set[int]) -> None:
+    for pid in processes:
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(pid, signal.SIGKILL)
+
+
 class Study:
     """A running study and all its processes."""
 
@@ -132,8 +139,7 @@ def killed(case: str, starting: float, rng: random.Random) -> Counter[str]:
         counts["slowest"] = round(1000 * (time.monotonic() - killed_at))
         counts["left"] = len(left)
         counts["kills that left some"] = bool(left)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
+        end(left)
     return counts
 
 
@@ -145,8 +151,7 @@ def time_of_start() -> float:
         began = time.monotonic()
         study.await_evaluations()
         seconds = time.monotonic() - began
-        for pid in study.living():
-            os.kill(pid, signal.SIGKILL)
+        end(study.living())
         study.process.wait()
     return seconds
 

@@ -195,6 +195,17 @@ def test_the_log(caplog):
     assert caplog.messages[1].startswith("trial 1 failed: ValueError: bad [%s] luck (test_")
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_control_characters_of_a_reason_reach_nobody(capsys, caplog, monkeypatch, terminal):
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    bq.minimize(by_turns(1.0, "a\x1b]0;b\x07\nc [red]"), SPACE, n_trials=2, progress=True)
+    shown = capsys.readouterr().err
+    assert r"a\x1b]0;b\x07\nc [red]" in shown
+    assert "\x1b]0;" not in shown
+    assert r"a\x1b]0;b\x07\nc [red]" in caplog.text
+
+
 def test_the_log_is_not_printed_unless_asked_for():
     code = (
         "import bosquet as bq\n"

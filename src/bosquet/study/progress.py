@@ -156,4 +156,6 @@ def _is_new(trial: Trial, kinds: set[str]) -> bool:
 
 
 def _failure(trial: Trial) -> str:
-    return f"trial {trial.number} failed: {trial.reason}"
+    """One line, whatever the reason has in it; control characters are written out."""
+    reason = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(trial.reason))
+    return f"trial {trial.number} failed: {reason}"
