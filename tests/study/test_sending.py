@@ -1,5 +1,6 @@
 """Objectives that other processes cannot import: sent by value, or refused with the cure."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -119,3 +120,18 @@ def test_what_a_worker_cannot_load_is_told_with_the_cure(tmp_path):
     )
     assert "ThreadPoolExecutor" in done.stderr
     assert done.stderr.count("Traceback") == 1
+
+
+def test_a_module_that_exits_when_it_is_imported_elsewhere(tmp_path, monkeypatch):
+    """As one that is a script without a guard; the worker does not just vanish."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("FIRST", str(os.getpid()))
+    (tmp_path / "exits.py").write_text(
+        "import os, sys\n"
+        "def f(config): return 0.0\n"
+        "if os.environ['FIRST'] != str(os.getpid()): sys.exit('only here')\n"
+    )
+    exits = importlib.import_module("exits")
+
+    with pytest.raises(RuntimeError, match="cannot load the objective: SystemExit: only here"):
+        bq.minimize(exits.f, SPACE, n_trials=2, n_jobs=2)

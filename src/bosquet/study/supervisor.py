@@ -76,7 +76,7 @@ def _start(command: list[str]) -> int:
         if os.getppid() == own:
             nothing = os.open(os.devnull, os.O_RDONLY)
             os.dup2(nothing, sys.stdin.fileno())
-            os.execv(command[0], command)
+            os.execvp(command[0], command)
     finally:
         os._exit(_CANNOT_RUN)
 
@@ -109,8 +109,9 @@ def _end_all(child: int) -> None:
 
 def _descendants() -> list[int]:
     children: dict[int, list[int]] = {}
-    for process, parent in _processes():
-        children.setdefault(parent, []).append(process)
+    with contextlib.suppress(OSError):  # no /proc is mounted: then the group is all that is known
+        for process, parent in _processes():
+            children.setdefault(parent, []).append(process)
     found = children.get(os.getpid(), [])
     for process in found:  # grows meanwhile
         found.extend(children.get(process, []))
