@@ -137,8 +137,6 @@ def _check_file_name(name: str) -> None:
 
 
 def _parse_url(name: str) -> Address:
-    import sqlalchemy.engine
-
     url = _sqlalchemy_url(name)
     hidden = [("password", url.password)] if url.password else []
     shown_options = {}
@@ -150,9 +148,13 @@ def _parse_url(name: str) -> Address:
             hidden += [(key, text) for text in values]
     shown = name
     if url.password is not None or "?" in name:
-        shown = sqlalchemy.engine.URL.create(
-            url.drivername, url.username, None, url.host, url.port, url.database, shown_options
-        ).render_as_string()
+        shown = (
+            type(url)
+            .create(
+                url.drivername, url.username, None, url.host, url.port, url.database, shown_options
+            )
+            .render_as_string()
+        )
     return Address(
         name,
         shown,
@@ -165,8 +167,11 @@ def _parse_url(name: str) -> Address:
 
 def _sqlalchemy_url(name: str) -> Any:
     """The parsed URL, if it was surely parsed as it was meant."""
-    import sqlalchemy.engine
-    import sqlalchemy.exc
+    try:
+        import sqlalchemy.engine
+        import sqlalchemy.exc
+    except ImportError as error:
+        raise ImportError("storage needs Optuna: pip install 'bosquet[study]'") from error
 
     with suppress(ValueError, sqlalchemy.exc.ArgumentError):
         url = sqlalchemy.engine.make_url(name)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from bosquet.data import History, Trial
+from bosquet.text import printable
 
 
 class Progress(Protocol):
@@ -48,7 +49,9 @@ class Bar(AbstractContextManager["Bar"]):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[now]}", table_column=Column(no_wrap=True, ratio=1)),
+            TextColumn(
+                "{task.fields[now]}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+            ),
             console=Console(stderr=True),
             expand=True,
         )
@@ -65,7 +68,7 @@ class Bar(AbstractContextManager["Bar"]):
         self._bar.stop()
 
     def started(self, trial: Trial) -> None:
-        self._bar.update(self._task, now=str(trial.info.get("path", "")))
+        self._bar.update(self._task, now=printable(str(trial.info.get("path", ""))))
 
     def ended(self, history: History) -> None:
         best = "no value yet" if history.best is None else f"best {history.best.value:.6g}"
@@ -76,7 +79,7 @@ class Bar(AbstractContextManager["Bar"]):
 
 def say(text: str) -> None:
     """One line beside the results, whether or not somebody sits at a terminal."""
-    sys.stderr.write(f"bosquet: {text}\n")
+    sys.stderr.write(f"bosquet: {printable(text, lines=True)}\n")
 
 
 def progress_bar(
