@@ -72,8 +72,8 @@ examples:
   bosquet export runs.db -o - | column -s, -t
 
 One row a trial that has ended: number, state, value, noise_variance, reason, then the parameters
-by their qualified names (model=svm/C). Inactive ones are empty in CSV and left out in JSON. In CSV a
-text that begins with = + - @ or ' has a ' in front, so that no spreadsheet takes it for a formula.
+by their qualified names (model=svm/C). Inactive ones are empty in CSV and left out in JSON.
+In CSV a text that begins with = + - @ or ' has a ' in front, lest a spreadsheet compute it.
 
 exit codes: 0 written; 2 no such file or study.
 """

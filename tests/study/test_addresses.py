@@ -12,8 +12,8 @@ import pytest
 
 import bosquet as bq
 from bosquet.cli import main
+from bosquet.study import load_history
 from bosquet.study.addresses import command_line, name_of, parse_address, without_passwords
-from bosquet.study.optuna_store import load_history
 
 pytest.importorskip("optuna")
 SPACE = bq.Space({"x": bq.Float(0, 1)})
@@ -141,6 +141,18 @@ def test_a_server_that_is_not_there():
     ) as caught:
         load_history(url)
     assert not SECRET.search("".join(traceback.format_exception(caught.value)))
+
+
+def test_a_driver_that_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "MySQLdb", None)
+    with pytest.raises(ImportError, match="mysql://me@host/db: its driver is not installed"):
+        load_history("mysql://me:hunter2@host/db")
+
+
+def test_urls_of_other_types():
+    with pytest.raises(TypeError, match="storage=b'postgresql://me@host/db") as caught:
+        load_history(b"postgresql://me:hunter2@host/db")
+    assert not SECRET.search(str(caught.value))
 
 
 def test_what_a_driver_says_is_scrubbed():

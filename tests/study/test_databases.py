@@ -12,8 +12,7 @@ from dataclasses import replace
 import pytest
 
 import bosquet as bq
-from bosquet.study import databases
-from bosquet.study.optuna_store import load_history
+from bosquet.study import databases, load_history
 from bosquet.study.storages import open_storage
 
 optuna = pytest.importorskip("optuna")

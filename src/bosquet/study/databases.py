@@ -8,6 +8,7 @@ left, and the last one to close a file moves its write-ahead log (``-wal``) into
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping
@@ -147,9 +148,8 @@ def make_database(file: Path) -> None:
     Optuna makes table after table: killed on the way, it would leave tables without their unique
     indices, which nobody makes later. One transaction leaves all or nothing.
     """
-    with closing(
-        sqlite3.connect(file.absolute(), LOCK_PATIENCE, isolation_level=None)
-    ) as connection:
+    connection = sqlite3.connect(file.absolute(), timeout=LOCK_PATIENCE, isolation_level=None)
+    with closing(connection):
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             for statement in _blank().statements:
@@ -189,8 +189,8 @@ def _beside(file: Path, suffix: str) -> Path:
 
 
 def _look_through(file: Path, reading: str) -> _Found:
-    address = f"file:{urllib.parse.quote(bytes(file.absolute()))}?{reading}"
-    with closing(sqlite3.connect(address, LOCK_PATIENCE, uri=True)) as connection:
+    address = f"file:{urllib.parse.quote(os.fsencode(file.absolute()))}?{reading}"
+    with closing(sqlite3.connect(address, timeout=LOCK_PATIENCE, uri=True)) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
         return _look(
             names,
@@ -210,7 +210,10 @@ def is_made_on_server(url: Any, where: str) -> bool:
     """
     import sqlalchemy
 
-    engine = sqlalchemy.create_engine(url)
+    try:
+        engine = sqlalchemy.create_engine(url)
+    except ImportError as error:
+        raise ImportError(f"{where}: its driver is not installed: {error}") from error
     try:
         inspector = sqlalchemy.inspect(engine)
         names = [*inspector.get_table_names(), *inspector.get_view_names()]

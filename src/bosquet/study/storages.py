@@ -15,7 +15,7 @@ from typing import Any
 
 from bosquet.errors import StorageError
 from bosquet.space.optuna import load_optuna
-from bosquet.study.addresses import Address, name_of, parse_address
+from bosquet.study.addresses import Address, name_of, parse_address, without_passwords
 from bosquet.study.databases import LOCK_PATIENCE as _LOCK_PATIENCE
 from bosquet.study.databases import is_made, is_made_on_server, make_database
 from bosquet.text import printable
@@ -38,7 +38,8 @@ def open_storage(storage: Any, *, must_exist: bool = False) -> tuple[Any, Callab
         with storage_errors(printable(address.shown), address.scrub):
             opened = _open(address, must_exist)
         return optuna.storages.get_storage(opened), opened.engine.dispose
-    raise TypeError(f"storage={storage!r} must be a file name, a database URL or an Optuna storage")
+    shown = without_passwords(repr(storage))
+    raise TypeError(f"storage={shown} must be a file name, a database URL or an Optuna storage")
 
 
 def storage_exists(storage: Any) -> bool:
@@ -122,7 +123,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def storage_errors(where: str, scrub: Callable[[str], str] = str) -> Iterator[None]:
+def storage_errors(where: str, scrub: Callable[[str], str] = without_passwords) -> Iterator[None]:
     """What a storage raises, as a `StorageError` that names it.
 
     ``scrub`` takes secrets out of what a database says, which is then not shown as the cause.
