@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from bosquet import __version__
 from bosquet.benchmarks.real import DATASETS
 from bosquet.errors import EvaluationError
 from bosquet.strategies import STRATEGIES
+from bosquet.text import printable
 
 _BENCH_EXAMPLES = """\
 examples:
@@ -74,6 +74,7 @@ examples:
 
 One row a trial that has ended: number, state, value, noise_variance, reason, then the parameters
 by their qualified names (model=svm/C). Inactive ones are empty in CSV and left out in JSON.
+In CSV a text that begins with = + - @ or ' has a ' in front, lest a spreadsheet compute it.
 
 exit codes: 0 written; 2 no such file or study.
 """
@@ -94,12 +95,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, ImportError, OSError) as error:
-        print(f"bosquet: {error}", file=sys.stderr)
+        _complain(str(error))
         return 2
 
 
+def _complain(text: str) -> None:
+    print(f"bosquet: {_fit_to_show(text)}", file=sys.stderr)
+
+
+def _fit_to_show(text: str) -> str:
+    from bosquet.study.addresses import without_passwords
+
+    return printable(without_passwords(text), lines=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors repeat arguments only in a form fit to be shown."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(_fit_to_show(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="bosquet",
         description="Bayesian optimization that uses the structure of a search space.",
         epilog="'bosquet COMMAND --help' has examples and exit codes.",
@@ -333,10 +351,11 @@ def _tune(options: argparse.Namespace) -> int:
     if options.trials is None and options.timeout is None:
         options.error("give --trials, --timeout or both: the search must end")
     from bosquet.report.show import print_interrupted, print_result
-    from bosquet.study.storages import name_of
+    from bosquet.study.addresses import command_line, parse_address
     from bosquet.study.tune import tune
 
-    again = shlex.join([*_program(), *options.arguments])
+    address = parse_address(options.storage)
+    again = command_line([*_program(), *options.arguments], address)
     try:
         result = tune(
             options.objective,
@@ -359,10 +378,12 @@ def _tune(options: argparse.Namespace) -> int:
         print_interrupted(again)
         return 130
     except EvaluationError as error:
-        print(f"bosquet: {error}", file=sys.stderr)
+        print(f"bosquet: {printable(str(error), lines=True)}", file=sys.stderr)
         return 1
-    name = [] if options.study is None else ["--study", options.study]
-    print_result(result, again, shlex.join([*_program(), "show", name_of(options.storage), *name]))
+    study = options.study or ""
+    name = [f"--study={study}"] if study.startswith("-") else ["--study", study] if study else []
+    show = command_line([*_program(), "show", options.storage, *name], address)
+    print_result(result, again, show)
     if result.stopped == "interrupted":
         return 130
     return 0 if result.history.best is not None else 1
@@ -390,9 +411,9 @@ def _best(options: argparse.Namespace) -> int:
     study = read_study(options.storage, options.study)
     best = study.history.best
     if best is None:
-        print(f"bosquet: {study.where}: no trial has brought a value", file=sys.stderr)
+        _complain(f"{study.where}: no trial has brought a value")
         return 1
-    print(best_json(best) if options.json else best_text(best))
+    print(printable(best_json(best) if options.json else best_text(best), lines=True))
     return 0
 
 
@@ -402,11 +423,12 @@ def _export(options: argparse.Namespace) -> int:
 
     history = read_study(options.storage, options.study).history
     if options.out is None:
-        print(to_csv(history), end="")
+        written = to_csv(history)
+        print(printable(written, lines=True) if sys.stdout.isatty() else written, end="")
     else:
         written = to_json(history) if options.out.suffix == ".json" else to_csv(history)
         options.out.write_text(written, encoding="utf-8")
-        print(f"{len(history)} trials written to {options.out}", file=sys.stderr)
+        print(f"{len(history)} trials written to {printable(str(options.out))}", file=sys.stderr)
     return 0
 
 

@@ -21,6 +21,7 @@ from bosquet.benchmarks import GROUPS, PROBLEMS, Factory, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
 from bosquet.benchmarks.peers import PEERS, require
 from bosquet.strategies import STRATEGIES, Strategy
+from bosquet.text import printable
 
 
 def print_names() -> None:
@@ -65,8 +66,12 @@ def run_bench(
         if plot_file is not None:
             summary.plot(runs, plot_file)
     for job, error in failures:
-        console.print(f"[red]failed[/] {job}: {type(error).__name__}: {escape(str(error))}")
+        console.print(f"[red]failed[/] {job}: {type(error).__name__}: {_shown(error)}")
     return 1 if failures else 0
+
+
+def _shown(error: BaseException) -> str:
+    return escape(printable(str(error), lines=True))
 
 
 def make_runs(

@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
 from bosquet.data import History, Trial
-from bosquet.report.tables import branches_table, config_text, failures_table
+from bosquet.report.tables import branches_table, config_text, escape, failures_table
 from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
+from bosquet.text import printable
 
 
 def print_study(study: StoredStudy) -> None:
@@ -20,7 +20,7 @@ def print_study(study: StoredStudy) -> None:
     history = study.history
     console = Console(highlight=False)
     seed = f"{history.direction}, strategy {study.strategy}, seed {study.seed}"
-    console.print(f"[bold]{escape(study.where)}[/] ({seed})", soft_wrap=True)
+    console.print(f"[bold]{escape(study.where)}[/] ({escape(seed)})", soft_wrap=True)
     console.print(_counts(study))
     print_found(console, history)
     _print_open(console, "Running", study.running)
@@ -66,8 +66,9 @@ def print_found(console: Console, history: History) -> None:
 
 def best_text(trial: Trial) -> str:
     """The best trial for people, with all digits."""
-    width = max(len(name) for name in trial.config)
-    lines = [f"  {name:<{width}}  {value}" for name, value in trial.config.items()]
+    shown = {printable(name): printable(str(value)) for name, value in trial.config.items()}
+    width = max(map(len, shown))
+    lines = [f"  {name:<{width}}  {value}" for name, value in shown.items()]
     return "\n".join([f"{trial.value} in trial {trial.number}", *lines])
 
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from bosquet.data import History, Trial, alike
+from bosquet.text import printable
 
 LINE_EVERY = 10.0  # seconds
 
@@ -57,7 +58,9 @@ class Bar(AbstractContextManager["Bar"]):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[now]}", table_column=Column(no_wrap=True, ratio=1)),
+            TextColumn(
+                "{task.fields[now]}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+            ),
             console=Console(stderr=True),
             expand=True,
         )
@@ -75,7 +78,7 @@ class Bar(AbstractContextManager["Bar"]):
         self._bar.stop()
 
     def started(self, trial: Trial) -> None:
-        self._bar.update(self._task, now=str(trial.info.get("path", "")))
+        self._bar.update(self._task, now=printable(str(trial.info.get("path", ""))))
 
     def ended(self, trial: Trial, history: History) -> None:
         if _is_new(trial, self._kinds):
@@ -130,7 +133,7 @@ def log_end(trial: Trial) -> None:
 
 def say(text: str) -> None:
     """One line beside the results, whether or not somebody sits at a terminal."""
-    sys.stderr.write(f"bosquet: {text}\n")
+    sys.stderr.write(f"bosquet: {printable(text, lines=True)}\n")
 
 
 def progress_bar(
