@@ -10,12 +10,14 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bosquet import __version__
 from bosquet.benchmarks import GROUPS
 from bosquet.benchmarks.real import DATASETS
+from bosquet.errors import EvaluationError
 from bosquet.strategies import STRATEGIES
+from bosquet.text import printable
 
 if TYPE_CHECKING:
     from bosquet.study.reading import StoredStudy
@@ -50,7 +52,7 @@ templates (--command), which are split into words first and run without a shell:
 The same command again goes on with the stored study, until it has --trials trials in all.
 
 exit codes:
-  0    done            1    no trial has brought a value
+  0    done            1    no trial has brought a value, or --on-failure raise and one failed
   2    bad input       130  interrupted (Ctrl-C); the message says how to go on
 """
 
@@ -80,6 +82,7 @@ examples:
 
 One row a trial that has ended: number, state, value, noise_variance, reason, then the parameters
 by their qualified names (model=svm/C). Inactive ones are empty in CSV and left out in JSON.
+In CSV a text that begins with = + - @ or ' has a ' in front, lest a spreadsheet compute it.
 
 exit codes: 0 written; 2 no such file or study.
 """
@@ -100,12 +103,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, ImportError, OSError) as error:
-        print(f"bosquet: {error}", file=sys.stderr)
+        _complain(str(error))
         return 2
 
 
+def _complain(text: str) -> None:
+    print(f"bosquet: {_fit_to_show(text)}", file=sys.stderr)
+
+
+def _fit_to_show(text: str) -> str:
+    from bosquet.study.addresses import without_passwords
+
+    return printable(without_passwords(text), lines=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors repeat arguments only in a form fit to be shown."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(_fit_to_show(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="bosquet",
         description="Bayesian optimization that uses the structure of a search space.",
         epilog="'bosquet COMMAND --help' has examples and exit codes.",
@@ -184,6 +204,13 @@ def _add_tune(commands: Any) -> None:
         "--force",
         action="store_true",
         help="go on with a stored study though its objective or command has changed",
+    )
+    tune.add_argument(
+        "--on-failure",
+        choices=("stop", "continue", "raise"),
+        default="stop",
+        help="stop when five trials have failed alike and none has brought a value (the default), "
+        "continue whatever fails, or raise: end at the first failure",
     )
     tune.set_defaults(run=_tune, error=tune.error)
 
@@ -350,10 +377,11 @@ def _tune(options: argparse.Namespace) -> int:
     if options.trials is None and options.timeout is None:
         options.error("give --trials, --timeout or both: the search must end")
     from bosquet.report.show import print_interrupted, print_result
-    from bosquet.study.storages import name_of
+    from bosquet.study.addresses import command_line, parse_address
     from bosquet.study.tune import tune
 
-    again = shlex.join([*_program(), *options.arguments])
+    address = parse_address(options.storage)
+    again = command_line([*_program(), *options.arguments], address)
     try:
         result = tune(
             options.objective,
@@ -370,12 +398,18 @@ def _tune(options: argparse.Namespace) -> int:
             strategy=options.strategy,
             seed=options.seed,
             allow_changed=options.force,
+            on_failure=options.on_failure,
         )
     except KeyboardInterrupt:  # before the first trial
         print_interrupted(again)
         return 130
-    name = [] if options.study is None else ["--study", options.study]
-    print_result(result, again, shlex.join([*_program(), "show", name_of(options.storage), *name]))
+    except EvaluationError as error:
+        print(f"bosquet: {printable(str(error), lines=True)}", file=sys.stderr)
+        return 1
+    study = options.study or ""
+    name = [f"--study={study}"] if study.startswith("-") else ["--study", study] if study else []
+    show = command_line([*_program(), "show", options.storage, *name], address)
+    print_result(result, again, show)
     if result.stopped == "interrupted":
         return 130
     return 0 if result.history.best is not None else 1
@@ -414,16 +448,17 @@ def _best(options: argparse.Namespace) -> int:
     study = _read(options)
     best = study.history.best
     if best is None:
-        print(f"bosquet: {study.where}: no trial has brought a value", file=sys.stderr)
+        _complain(f"{study.where}: no trial has brought a value")
         return 1
     if options.form == "text":
-        print(best_text(study, best))
+        found = best_text(study, best)
     elif options.form == "json":
-        print(best_json(best))
+        found = best_json(best)
     elif options.form == "python":
-        print(best_python(best))
+        found = best_python(best)
     else:
-        print(best_command(study, best))
+        found = best_command(study, best)
+    print(printable(found, lines=True))
     return 0
 
 
@@ -432,11 +467,12 @@ def _export(options: argparse.Namespace) -> int:
 
     history = _read(options).history
     if options.out is None:
-        print(to_csv(history), end="")
+        written = to_csv(history)
+        print(printable(written, lines=True) if sys.stdout.isatty() else written, end="")
     else:
         written = to_json(history) if options.out.suffix == ".json" else to_csv(history)
         options.out.write_text(written, encoding="utf-8")
-        print(f"{len(history)} trials written to {options.out}", file=sys.stderr)
+        print(f"{len(history)} trials written to {printable(str(options.out))}", file=sys.stderr)
     return 0
 
 

@@ -15,5 +15,9 @@ class SpaceExhausted(RuntimeError):
     """Every configuration of a finite space (or candidate set) has been proposed already."""
 
 
+class EvaluationError(RuntimeError):
+    """An evaluation has failed in a run that was told not to accept that."""
+
+
 class StorageError(OSError):
     """A stored study cannot be read or written; what is in it stays as it is."""

@@ -25,6 +25,7 @@ from bosquet.benchmarks.peers import PEERS, require
 from bosquet.strategies import STRATEGIES
 from bosquet.study.files import is_place
 from bosquet.study.progress import say
+from bosquet.text import printable
 
 _Source = TypeVar("_Source", bound=FromFile)
 
@@ -81,7 +82,7 @@ def run_bench(
             summary.plot(runs, plot_file)
     for job, error in failures:
         what = f"{job.method} on {job.problem}, seed {job.seed}"
-        text = escape(f"{what}: {type(error).__name__}: {error}")
+        text = escape(printable(f"{what}: {type(error).__name__}: {error}", lines=True))
         console.print(f"[red]failed[/] {text}", highlight=False, soft_wrap=True)
     return 1 if failures else 0
 

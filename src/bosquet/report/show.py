@@ -8,16 +8,16 @@ import shlex
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
 from bosquet.data import History, Trial
 from bosquet.errors import StorageError
-from bosquet.report.tables import branches_table, config_text, failures_table
+from bosquet.report.tables import branches_table, config_text, escape, failures_table
 from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
+from bosquet.text import printable
 
 
 def print_study(study: StoredStudy) -> None:
@@ -84,9 +84,10 @@ def print_line(console: Console, text: str) -> None:
 
 def best_text(study: StoredStudy, trial: Trial) -> str:
     """The best trial for people, with all digits; values as the objective received them."""
-    shown = as_word if (study.objective or {}).get("kind") == "command" else str
-    width = max(len(name) for name in trial.config)
-    lines = [f"  {name:<{width}}  {shown(value)}" for name, value in trial.config.items()]
+    received = as_word if (study.objective or {}).get("kind") == "command" else str
+    shown = {printable(name): printable(received(v)) for name, v in trial.config.items()}
+    width = max(map(len, shown))
+    lines = [f"  {name:<{width}}  {value}" for name, value in shown.items()]
     return "\n".join([f"{trial.value} in trial {trial.number}", *lines])
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.markup import escape
+from rich import markup
 from rich.table import Table
 
 from bosquet.data import History, Trial, alike
+from bosquet.text import printable
 
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
+
+
+def escape(text: str) -> str:
+    """Text for a console of rich's: what is in it is neither markup nor control characters."""
+    return markup.escape(printable(text, lines=True))
 
 
 def branches_table(history: History) -> Table:
@@ -57,7 +63,7 @@ def failures_table(history: History) -> Table:
 
 def config_text(trial: Trial, leave_out: set[str] | frozenset[str] = frozenset()) -> str:
     return ", ".join(
-        f"{name}={_value_text(value)}"
+        printable(f"{name}={_value_text(value)}")
         for name, value in trial.config.items()
         if name not in leave_out
     )

@@ -35,4 +35,4 @@ def tune(
         program.check_program()
         evaluated = program
     chosen = load_strategy(strategy) if is_place(strategy) else strategy
-    return minimize(evaluated, searched, n_jobs=n_jobs, strategy=chosen, **options)
+    return minimize(evaluated, searched, n_jobs=n_jobs, strategy=chosen, progress=True, **options)
