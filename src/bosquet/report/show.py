@@ -17,7 +17,6 @@ from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
-from bosquet.text import printable
 
 
 def print_study(study: StoredStudy) -> None:
@@ -37,6 +36,7 @@ def print_study(study: StoredStudy) -> None:
         print_line(console, escape(note))
     print_found(console, history)
     _print_open(console, "Running", study.running)
+    _print_open(console, "Asked for, and waiting to be told", study.asked)
     _print_open(console, "Left by a process that ended; the next run takes them up", study.left)
 
 
@@ -84,11 +84,19 @@ def print_line(console: Console, text: str) -> None:
 
 def best_text(study: StoredStudy, trial: Trial) -> str:
     """The best trial for people, with all digits; values as the objective received them."""
-    received = as_word if (study.objective or {}).get("kind") == "command" else str
-    shown = {printable(name): printable(received(v)) for name, v in trial.config.items()}
-    width = max(map(len, shown))
-    lines = [f"  {name:<{width}}  {value}" for name, value in shown.items()]
-    return "\n".join([f"{trial.value} in trial {trial.number}", *lines])
+    as_words = (study.objective or {}).get("kind") == "command"
+    return f"{trial.value} in trial {trial.number}\n{_config_lines(trial, as_words=as_words)}"
+
+
+def trial_text(trial: Trial) -> str:
+    """A trial to be evaluated, for people, with all digits."""
+    return f"trial {trial.number}\n{_config_lines(trial)}"
+
+
+def _config_lines(trial: Trial, *, as_words: bool = False) -> str:
+    shown = as_word if as_words else str
+    width = max(len(name) for name in trial.config)
+    return "\n".join(f"  {name:<{width}}  {shown(value)}" for name, value in trial.config.items())
 
 
 def best_json(trial: Trial) -> str:
@@ -100,6 +108,11 @@ def best_json(trial: Trial) -> str:
         "config": trial.config,
     }
     return json.dumps(data, indent=2)
+
+
+def trial_json(trial: Trial) -> str:
+    """A trial to be evaluated, for programs: one line."""
+    return json.dumps({"number": trial.number, "config": trial.config})
 
 
 def best_python(trial: Trial) -> str:
@@ -150,9 +163,11 @@ def _counts(study: StoredStudy) -> str:
     parts = [f"{len(history.complete)} complete", f"{len(history.failed)} failed"]
     if study.running:
         parts.append(f"{len(study.running)} running")
+    if study.asked:
+        parts.append(f"{len(study.asked)} waiting to be told")
     if study.left:
         parts.append(f"{len(study.left)} to be taken up again")
-    total = len(history) + len(study.running) + len(study.left)
+    total = len(history) + len(study.running) + len(study.asked) + len(study.left)
     return f"{total} trial{'s' * (total != 1)}: {', '.join(parts)}"
 
 

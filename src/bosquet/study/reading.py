@@ -94,21 +94,24 @@ def load_history(
     return History(space, snapshot(counted.values()).ended, header.direction)
 
 
-def stored_header(storage: Any, study_name: str | None) -> tuple[Header | None, str]:
-    """The header of a study, None where it is not there yet; and how messages call the study."""
-    name = checked_name(study_name)
-    where = name_of(storage)
+def stored_header(storage: Any, study_name: str | None) -> tuple[str, Header | None]:
+    """The name and the header of a study; None is the only study, or else the default name.
+
+    The header is None where the study is not there yet.
+    """
+    name, where = checked_name(study_name), name_of(storage)
     with storage_errors(where):
         if not storage_exists(storage):
-            return None, f"{where}, study {name!r}"
+            return name, None
         opened, close = open_storage(storage, must_exist=True)
         try:
             studies = {study.study_name: study for study in opened.get_all_studies()}
         finally:
             close()
-    where = f"{where}, study {name!r}"
+    if study_name is None and len(studies) == 1:
+        name = next(iter(studies))
     data = studies[name].user_attrs.get(ATTRIBUTE) if name in studies else None
-    return None if data is None else Header.from_json(data, where), where
+    return name, None if data is None else Header.from_json(data, f"{where}, study {name!r}")
 
 
 def checked_name(study_name: str | None) -> str:
