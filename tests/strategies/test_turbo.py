@@ -7,7 +7,7 @@ import bosquet as bq
 from bosquet.acquisition import thompson
 from bosquet.data import History, Trial
 from bosquet.models.add_tree import add_tree
-from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.search.region import Region
 from bosquet.search.tree_path import on_path
