@@ -206,7 +206,7 @@ class Outside:
         self._against = kernel.against(X)
 
     def choose(self, m: int) -> Array:
-        """m rows to start from, or all: each the one explained least by those before it (greedy)."""
+        """m rows to start from, or all: each the one explained least by those before it."""
         m = min(m, len(self._X))
         left = self._diagonal.copy()
         explained = np.zeros((m, len(left)))

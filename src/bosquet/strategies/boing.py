@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -36,6 +37,7 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
 from bosquet.data import Dataset, History, Key, key_of
+from bosquet.errors import NOTHING_LEFT
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
@@ -140,10 +142,12 @@ class BOinG(Strategy):
         taken = set(task.taken)
         while len(proposals) < n:
             now = proposed(task, proposals)
-            if explores(task.space, now.index, self.explore_every):
-                found: Proposal | None = _by("design", design(now, 1, rng)[0])
-            else:
+            found: Proposal | None = None
+            if not explores(task.space, now.index, self.explore_every):
                 found = self.next(now, taken, rng)
+            else:
+                with suppress(*NOTHING_LEFT):
+                    found = _by("design", design(now, 1, rng)[0])
             if found is None:
                 break
             if not task.history.noisy:
