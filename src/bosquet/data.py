@@ -37,6 +37,24 @@ def key_of(config: Config) -> Key:
     return tuple(config.items())
 
 
+def jsonable(value: Any) -> Any:
+    """What JSON gives back of a value: lists for tuples, texts as keys, plain numbers.
+
+    A number that is not finite becomes None: JSON has no place for it.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be stored as JSON")
+
+
 def as_number(value: object, what: str = "the value") -> float:
     """A plain float; NaN and infinities pass, text, None and arrays do not."""
     if value is None or isinstance(value, (str, bytes)):
@@ -86,6 +104,10 @@ class Trial:
             raise ValueError(f"number={self.number!r} must be a non-negative integer")
         if self.state not in ("pending", "complete", "failed"):
             raise ValueError(f"state={self.state!r} must be 'pending', 'complete' or 'failed'")
+        try:
+            object.__setattr__(self, "info", jsonable(self.info))
+        except TypeError as error:
+            raise TypeError(f"info of trial {self.number}: {error}") from None
         if self.state == "complete":
             value = as_number(self.value)
             if not math.isfinite(value):

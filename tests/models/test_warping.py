@@ -91,11 +91,14 @@ def planted(surrogate, seed=0, n=14):
     return X, z, noise
 
 
+@pytest.mark.parametrize("repeats", [0, 3])
 @pytest.mark.parametrize("warp", WARPS)
 @pytest.mark.parametrize("name", SURROGATES)
-def test_the_gradient_of_the_likelihood(name, warp):
+def test_the_gradient_of_the_likelihood(name, warp, repeats):
     surrogate = SURROGATES[name]()
-    gp = WarpedGP(surrogate, *planted(surrogate), warp=warp)
+    X, z, noise = planted(surrogate)
+    X[:repeats] = X[-1]
+    gp = WarpedGP(surrogate, X, z, noise, warp=warp)
     theta = gp.hyper.mean + 0.3 * np.random.default_rng(1).standard_normal(len(gp.hyper.mean))
     theta[: len(surrogate.hyper.mean)][-1] = np.log(1e-2)
     gradient = gp.log_posterior(theta)[1]

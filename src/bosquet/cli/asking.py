@@ -145,15 +145,15 @@ def _open(options: argparse.Namespace, **new: Any) -> Study:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from bosquet.errors import SpaceExhausted
+    from bosquet.errors import NOTHING_LEFT
     from bosquet.report.show import trial_json, trial_text
 
     new = {"direction": options.direction, "strategy": options.strategy, "seed": options.seed}
     with _open(options, **new) as study:
         try:
             trials = study.pending if options.list else study.ask(options.n)
-        except SpaceExhausted as exhausted:
-            complain(str(exhausted))
+        except NOTHING_LEFT as nothing:
+            complain(str(nothing))
             return 1
     for trial in trials:
         shown = trial_json(trial) if options.form == "json" else trial_text(trial)

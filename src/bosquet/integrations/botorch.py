@@ -21,7 +21,7 @@ from torch import Tensor
 from bosquet.data import History
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
-from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import moments, transform
 from bosquet.space import Config

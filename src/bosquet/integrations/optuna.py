@@ -28,7 +28,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
-from bosquet.errors import SpaceExhausted
+from bosquet.errors import NOTHING_LEFT
 from bosquet.optimizer import checked_seed
 from bosquet.space import Choice, Config, Space
 from bosquet.space.inference import Asked, infer_space
@@ -191,9 +191,13 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
             return Proposal(space.default_config(), {"why": "initial"})
         try:
             return propose(self._strategy, task, 1, rng)[0]
-        except SpaceExhausted as exhausted:
-            _logger.warning(f"{exhausted}; trial {task.index} repeats one at random.")
-            return Proposal(space.sample(rng), {"why": "nothing new is left"})
+        except NOTHING_LEFT as nothing:
+            known = [trial.config for trial in (*task.history.trials, *task.pending)]
+            if not known:
+                raise
+            _logger.warning(f"{nothing}; trial {task.index} repeats one at random.")
+            repeated = dict(known[int(rng.integers(len(known)))])
+            return Proposal(repeated, {"why": "nothing new is left"})
 
 
 def suggest_config(trial: optuna.Trial, space: Space) -> Config:

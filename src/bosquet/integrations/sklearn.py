@@ -26,12 +26,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from bosquet.data import Evaluation, History, Trial
-from bosquet.errors import SpaceError, SpaceExhausted
+from bosquet.errors import NOTHING_LEFT, NothingFound, SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Option, Parameter, option_labels, shared_branches
 from bosquet.strategies import Strategy
-from bosquet.strategies.base import Task, fresh_configs
+from bosquet.strategies.base import Task
+from bosquet.strategies.fresh import fresh_configs
 
 _TAIL = 1e-3  # of a distribution, on either side, that is left out of its range
 _LONG = 1000  # high over low: a distribution beyond is searched by logarithms
@@ -133,6 +134,11 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
                     stacklevel=2,
                 )
                 break
+            except NothingFound as nothing:
+                if not trials:
+                    raise
+                warnings.warn(str(nothing), UserWarning, stacklevel=2)
+                break
             candidates = [declared.params_of(trial.config) for trial in asked]
             batch = _begun(self, search, "batch", len(asked) * self.n_splits_)
             evaluate = partial(evaluate_candidates, candidates, callback_ctx=batch)
@@ -154,18 +160,18 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         taken = {trial.key for trial in history.trials}
         rng = np.random.default_rng([seed, len(history)])
         fresh = Task(history.space, History(history.space))
-        asked = []
+        asked: list[Trial] = []
         for trial in optimizer.ask(n):
             if trial.key in taken:
                 try:
                     (config,) = fresh_configs(fresh, 1, rng, taken)
-                except SpaceExhausted:
-                    break
+                except NOTHING_LEFT:
+                    if asked:
+                        break
+                    raise
                 trial = Trial(trial.number, config, info=trial.info)
             taken.add(trial.key)
             asked.append(trial)
-        if not asked:
-            raise SpaceExhausted("every candidate has been evaluated")
         return asked
 
     # -- verbosity ---------------------------------------------------------------------------

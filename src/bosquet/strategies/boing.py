@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -36,11 +37,12 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
 from bosquet.data import Dataset, History, Key, key_of
+from bosquet.errors import NOTHING_LEFT
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
 from bosquet.models.surrogate import SurrogateGP
-from bosquet.models.transform import moments, transform
+from bosquet.models.transform import exponent, moments, transform
 from bosquet.search.mixed import maximise_mixed
 from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
@@ -75,6 +77,7 @@ LocalModel = Literal["lgpga", "local", "full"]
 _GOOD = 10  # evaluated rows from which the global search starts
 _PERTURBED = 8  # evaluated rows that the local search perturbs
 _HIGH = 2.0  # standard deviations inside, beyond which targets are compressed
+_FARTHEST = 1e100  # standard deviations inside, whose square is still a float
 _PER_FAILURE = 0.1  # Eq. (1)
 _SAMPLED = 20  # configurations whose subregions TuRBO chooses from
 _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
@@ -139,10 +142,12 @@ class BOinG(Strategy):
         taken = set(task.taken)
         while len(proposals) < n:
             now = proposed(task, proposals)
-            if explores(task.space, now.index, self.explore_every):
-                found: Proposal | None = _by("design", design(now, 1, rng)[0])
-            else:
+            found: Proposal | None = None
+            if not explores(task.space, now.index, self.explore_every):
                 found = self.next(now, taken, rng)
+            else:
+                with suppress(*NOTHING_LEFT):
+                    found = _by("design", design(now, 1, rng)[0])
             if found is None:
                 break
             if not task.history.noisy:
@@ -249,10 +254,12 @@ class BOinG(Strategy):
         if not self.local_targets:
             targets = transform(data.y, data.noise)
             return targets.z, targets.noise
-        centre, spread = moments(data.y[inside])
-        with np.errstate(over="ignore"):
-            s = np.minimum((data.y - centre) / spread, 1e300)
-            variance = np.minimum(data.noise / spread / spread, 1e6)
+        e = exponent(data.y[inside])
+        with np.errstate(over="ignore"):  # of what is outside
+            y = np.ldexp(data.y, -e)
+            centre, spread = moments(y[inside])
+            s = np.clip((y - centre) / spread, -_FARTHEST, _FARTHEST)
+            variance = np.minimum(np.ldexp(data.noise, -2 * e) / spread / spread, 1e6)
         above = np.maximum(s - _HIGH, 0.0)
         z = np.minimum(s, _HIGH) + np.log1p(above)
         return z - z.mean(), variance / (1.0 + above) ** 2

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, Trial, key_of
+from bosquet.errors import NOTHING_LEFT
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief, PathModel, PathPosterior
@@ -217,7 +218,10 @@ class GPStrategy(Strategy):
                 if self.explore_every is not None and number % 2 and self._nothing_left(info):
                     why_now = "nothing seems left to gain"
             if why_now:
-                explored = design(proposed(task, proposals), 1, rng)[0]
+                try:
+                    explored = design(proposed(task, proposals), 1, rng)[0]
+                except NOTHING_LEFT:
+                    break
                 why = f"exploration, {why_now}: the design on a path visited least"
                 config, info = explored.config, explored.info | {"why": why}
             if not task.history.noisy:

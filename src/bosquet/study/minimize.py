@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bosquet.data import Direction, Evaluation, History, Trial, as_number
-from bosquet.errors import SpaceExhausted, StorageError
+from bosquet.errors import NothingFound, SpaceExhausted, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy
@@ -178,6 +178,10 @@ def _run(
                     running += 1
                 except SpaceExhausted as exhausted:
                     stopped = f"space exhausted: {exhausted}"
+                except NothingFound as nothing:
+                    if not running and not len(optimizer.history):
+                        raise
+                    stopped = str(nothing)
                 except NoMoreWork as refused:
                     stopped = str(refused)
             if not running:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self, overload
 
 from bosquet.data import Direction, Evaluation, History, Trial
-from bosquet.errors import SpaceExhausted, StorageError
+from bosquet.errors import NOTHING_LEFT, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy, get
@@ -121,7 +121,7 @@ class Study:
         while len(trials) < (1 if n is None else positive_integer(n, "n")):
             try:
                 trial = self._ledger.next_trial()
-            except SpaceExhausted:
+            except NOTHING_LEFT:
                 if not trials:
                     raise
                 break
