@@ -162,3 +162,14 @@ def test_asking_beyond_the_space(tmp_path):
             study.ask()
         with pytest.raises(ValueError, match="n=0 must be a positive integer"):
             study.ask(0)
+
+
+def test_a_trial_told_by_two_people_at_once(tmp_path, monkeypatch):
+    with bq.Study(tmp_path / "r.db", space=SPACE, strategy="random") as study:
+        trial = study.ask()
+        monkeypatch.setattr(
+            "bosquet.study.optuna_store.OptunaStore._end_row", lambda *_, **__: False
+        )
+        for act in (lambda: study.tell(trial, 1.0), lambda: study.release(trial)):
+            with pytest.raises(ValueError, match="trial 0 has just been told"):
+                act()
