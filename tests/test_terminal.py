@@ -91,6 +91,22 @@ def test_commands_show_control_characters(runs, command, capsys):
         assert json.loads(shown.out)["config"] == load_history(runs, STUDY).best.config
 
 
+@pytest.mark.parametrize("form", [[], ["--as", "json"]])
+def test_trials_asked_for_show_control_characters(runs, form, capsys):
+    for command in (["ask", "-n", "3"], ["ask", "--list"]):
+        assert main([command[0], runs, "--study", STUDY, *command[1:], *form]) == 0
+        shown = capsys.readouterr().out
+        assert "owned" in shown
+        assert not hostile(shown)
+        assert "\nfour" not in shown
+    assert main(["tell", runs, "12", "--failed", REASON, "--study", STUDY]) == 0
+    assert main(["tell", runs, "12", "--failed", REASON, "--study", STUDY]) == 2
+    shown = capsys.readouterr()
+    assert "second line" in shown.out
+    assert "failed already" in shown.err
+    assert not hostile(shown.out + shown.err)
+
+
 def test_spaces_show_control_characters(runs):
     text = str(load_history(runs, STUDY).space)
     assert not hostile(text)
