@@ -43,7 +43,7 @@ def make_components(space, rng):
         dims = [d for d in node.dimensions if d not in space.tree.children]
         features = tuple(f for d in dims for f in features_of(space.dimensions[d]))
         ordered = tuple(f for f in features if f.kind == "difference")
-        for kind, mine in (("matern52", features), ("linear", ordered), ("constant", ())):
+        for kind, mine in (("matern52", features), ("se", ordered), ("constant", ())):
             if kind == "constant" and node.index == 0:
                 continue
             if mine or kind == "constant":
@@ -78,11 +78,6 @@ def entry(component, eta, a, b):
         return v
     lengths = np.exp(eta[list(component.lengths)])
     gaps = [a[f.dimension] - b[f.dimension] for f in component.features]
-    if component.kind == "linear":
-        return v * sum(
-            (a[f.dimension] - 0.5) * (b[f.dimension] - 0.5) / length**2
-            for f, length in zip(component.features, lengths, strict=True)
-        )
     r2 = sum(
         (gap**2 if f.kind == "difference" else float(gap != 0)) / length**2
         for f, gap, length in zip(component.features, gaps, lengths, strict=True)

@@ -55,12 +55,9 @@ def test_ei_and_path_ei_against_draws_of_the_model(best):
     expected = np.maximum(best - b - shared, 0.0)
     found = np.exp(steps.path_ei(x, path)[0])
     assert abs(found - expected.mean()) < 4 * expected.std() / np.sqrt(len(draws))
-    # Eq. (5): c first, then g_p given c; its variance does not depend on c, its mean is linear.
-    nothing = np.zeros(draws.shape[1])
-    m_0, S = posterior.leaf_moments(x, path, nothing)
-    slopes = [posterior.leaf_moments(x, path, e)[0][0] - m_0[0] for e in np.eye(len(nothing))]
-    g = m_0[0] + draws @ slopes + np.sqrt(S[0]) * rng.standard_normal(len(draws))
-    expected = np.maximum(best - g - shared, 0.0)
+    # Eq. (5): g_p and c together.
+    mean, variance = (moment[0] for moment in posterior.on_path(path).moments(x))
+    expected = np.maximum(best - mean - np.sqrt(variance) * rng.standard_normal(len(draws)), 0.0)
     found = np.exp(steps.score(path, x).values[0])
     assert abs(found - expected.mean()) < 4 * expected.std() / np.sqrt(len(draws))
 

@@ -173,9 +173,7 @@ def _component(c: Component, eta: Array, x1: Tensor, x2: Tensor, diag: bool) -> 
         a, b = _column(x1, feature.dimension), _column(x2, feature.dimension)
         if not diag:
             a, b = a[..., :, None], b[..., None, :]
-        if c.kind == "linear":
-            inside = inside + weight * (a - 0.5) * (b - 0.5)
-        elif feature.kind == "difference":
+        if feature.kind == "difference":
             inside = inside + weight * (a - b) ** 2
         else:
             inside = inside + weight * (a != b).to(x1)
@@ -189,7 +187,6 @@ def _matern52(r2: Tensor) -> Tensor:
 
 _SHAPES = {
     "constant": torch.ones_like,
-    "linear": lambda inside: inside,
     "se": lambda r2: torch.exp(-0.5 * r2),
     "matern52": _matern52,
 }

@@ -58,6 +58,16 @@ class Block:
         K.flat[:: len(K) + 1] += self._known + NOISE_FLOOR + np.exp(eta[-1]) * self._learned
         return K, parts
 
+    def condition(self, eta: Array) -> _Conditioned:
+        L, _ = cholesky(self.covariance(eta)[0])
+        return _Conditioned(
+            X=self.X,
+            rows={component.name: rows for component, rows in self.members},
+            nodes={component.node for component, _ in self.members},
+            L=L,
+            alpha=solve(L, self.y),
+        )
+
     def log_likelihood(self, eta: Array) -> tuple[float, Array]:
         """log N(y; 0, K) and its gradient by eta."""
         value, gradient, _ = self._log_likelihood(eta)
@@ -158,19 +168,7 @@ class AdditiveGP:
 
     def posterior(self, theta: Array) -> Posterior:
         eta = self.hyper.eta(theta)
-        factors = [cholesky(block.covariance(eta)[0]) for block in self.blocks]
-        conditioned = [
-            _Conditioned(
-                X=block.X,
-                rows={component.name: rows for component, rows in block.members},
-                nodes={component.node for component, _ in block.members},
-                L=L,
-                alpha=solve(L, block.y),
-            )
-            for block, (L, _) in zip(self.blocks, factors, strict=True)
-        ]
-        jitter = max((jitter for _, jitter in factors), default=0.0)
-        return Posterior(self.components, eta, conditioned, jitter)
+        return Posterior(self.components, eta, [block.condition(eta) for block in self.blocks])
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
@@ -186,21 +184,13 @@ class AdditiveGP:
 
 
 class Posterior:
-    """What the model believes about f (without noise), as a sum and by component.
-
-    ``jitter`` is what the factorisations needed beyond the noise; mostly nothing.
-    """
+    """What the model believes about f (without noise), as a sum and by component."""
 
     def __init__(
-        self,
-        components: Sequence[Component],
-        eta: Array,
-        conditioned: Sequence[_Conditioned],
-        jitter: float,
+        self, components: Sequence[Component], eta: Array, conditioned: Sequence[_Conditioned]
     ) -> None:
         self.components = tuple(components)
         self.eta = eta
-        self.jitter = jitter
         self._conditioned = tuple(conditioned)
 
     def with_pending(self, X: Array, Z: NDArray[np.bool_]) -> Posterior:
@@ -216,7 +206,7 @@ class Posterior:
             near = [block for block in conditioned if block.nodes & nodes]
             rest = [block for block in conditioned if not block.nodes & nodes]
             conditioned = [*rest, _join(near, mine, x, self.eta)]
-        return Posterior(self.components, self.eta, conditioned, self.jitter)
+        return Posterior(self.components, self.eta, conditioned)
 
     def on_path(self, path: Sequence[int]) -> PartialPosterior:
         """The posterior at rows of a path (the indices of its nodes)."""
@@ -279,8 +269,6 @@ class PartialPosterior:
         mean = np.zeros(len(X))
         variance = self._prior_variance(X)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
-        for component in self._components:
-            component.add_diagonal_slope(X, self._eta, by_variance)
         for block, cross_of in self._near:
             cross, slopes = cross_of.with_slopes(X)
             mean += cross @ block.alpha

@@ -337,9 +337,6 @@ class LocalGlobalBelief:
         variance = self._kernel.prior_variance(self._components, X)
         variance = variance - np.einsum("ij,ij->j", V, V)
         gain = solve_lower(factor.L, V, transposed=True).T @ factor.R
-        by_variance = np.zeros_like(X)
-        for component in self._components:
-            component.add_diagonal_slope(X, self._kernel.eta, by_variance)
-        by_variance -= 2.0 * slopes.times(gain)
+        by_variance = -2.0 * slopes.times(gain)
         mean = K @ factor.alpha
         return mean, np.maximum(variance, NOISE_FLOOR), slopes.times(factor.alpha), by_variance

@@ -32,7 +32,6 @@ class Targets:
     z: Array
     noise: Array
     """Variances of z by the delta method; NaN where unknown."""
-    lam: float
     log_jacobian: float
     """log |dz / dy|, summed; what a likelihood of z needs to be one of y."""
 
@@ -46,7 +45,7 @@ def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     slope = np.exp(log_slope) / (spread * width)
     with np.errstate(over="ignore"):
         spoiled = np.minimum((np.sqrt(noise) * slope) ** 2, _NO_INFORMATION)
-    return Targets((t - middle) / width, spoiled, lam, float(np.sum(np.log(slope))))
+    return Targets((t - middle) / width, spoiled, float(np.sum(np.log(slope))))
 
 
 def log_prior_of_lambda(lam: float) -> float:

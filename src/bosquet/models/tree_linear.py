@@ -207,11 +207,6 @@ class TreePosterior:
         """Lambda_c^-1 f_c"""
         return np.asarray(self._scale * self._weights.mean[:-1])
 
-    @cached_property
-    def weights_covariance(self) -> Array:
-        """Lambda_c^-1"""
-        return np.asarray(self._weights.covariance[:-1, :-1] * np.outer(self._scale, self._scale))
-
     def draw_weights(self, n: int, rng: np.random.Generator) -> Array:
         """Draws from P(c | y): (n, V)."""
         V = len(self._scale)
@@ -249,19 +244,6 @@ class TreePosterior:
         if plug_in:
             variance = np.maximum(self._quadratic(leaf, Z), NOISE_FLOOR)
         return mean, variance
-
-    def leaf_moments(self, X: Array, path: Sequence[int], c: Array) -> tuple[Array, Array]:
-        """m_p(x) and S_p(x, x): g_p given the weights c (section 2.2)."""
-        leaf = self.model.leaf(path)
-        prior = self._prior(leaf, X)
-        k = self._cross(leaf, X)
-        if k is None:
-            return np.zeros(len(X)), prior
-        given = self._given[leaf.path]
-        # alpha is M_p^-1 (y_p - Z_p c) at the mean of c; away from it, by the difference.
-        away = (c / self._scale - self._weights.mean[:-1])[leaf.columns]
-        V = solve_triangular(given.L, k.T, lower=True, check_finite=False)
-        return k @ (given.alpha - given.MZ @ away), prior - np.einsum("ij,ij->j", V, V)
 
     def moments_with_gradients(self, leaf: Leaf, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""

@@ -141,7 +141,7 @@ class Additive(GPStrategy):
             raise ValueError(f"graph={graph!r} and groups={groups!r}: give one of them")
         if residual and (acquisition == "ucb" or not hierarchical):
             raise ValueError(
-                "residual=True goes with hierarchical=True and acquisition='logei' or 'ei': "
+                "residual=True goes with hierarchical=True and acquisition='logei': "
                 "the sum of bounds has no place for a component of all variables"
             )
         if not hierarchical and (kernel != "se" or transforms):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, cast
 
 from bosquet.models import baselines
 from bosquet.models.surrogate import Surrogate
@@ -40,14 +40,24 @@ class FlatGP(SurrogateStrategy):
         return baselines.flat(space, setting.kernel)
 
 
+@dataclass(frozen=True)
+class ArcSetting(Setting):
+    """How far arcs bend, beside what every GP strategy chooses by evidence."""
+
+    bend: float = 0.5
+
+
 class Arc(SurrogateStrategy):
     """One GP with the Arc kernel; how far the arcs bend is chosen by evidence."""
 
     name: ClassVar[str] = "arc"
+    setting_class: ClassVar[type[Setting]] = ArcSetting
 
     def surrogate(self, space: Space, setting: Setting) -> Surrogate:
-        return baselines.ArcSurrogate(space, setting.kernel, setting.bend)
+        bend = cast(ArcSetting, setting).bend
+        return baselines.ArcSurrogate(space, setting.kernel, bend)
 
     def _rivals(self, setting: Setting) -> list[Setting]:
-        near = [b for b in _BENDS if b in (2 * setting.bend, setting.bend / 2)]
-        return super()._rivals(setting) + [replace(setting, bend=bend) for bend in near]
+        arc = cast(ArcSetting, setting)
+        near = [b for b in _BENDS if b in (2 * arc.bend, arc.bend / 2)]
+        return super()._rivals(arc) + [replace(arc, bend=bend) for bend in near]

@@ -31,11 +31,11 @@ from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 
 Array = NDArray[np.float64]
-AcquisitionName = Literal["logei", "ei", "ucb", "node-ucb"]
+AcquisitionName = Literal["logei", "ucb", "node-ucb"]
 KernelName = Literal["evidence", "matern52", "se"]
 
 MOST_PATHS = 32  # searched in one ask
-_ACQUISITIONS = ("logei", "ei", "ucb")
+_ACQUISITIONS = ("logei", "ucb")
 _GOOD = 8  # evaluated rows worth perturbing
 _VERY_FEW = 30  # trials up to which every fit also looks at other transforms and kernels
 _FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
@@ -54,8 +54,6 @@ class Setting:
     kernel: Kind
     lam: float = 1.0
     """Of the Yeo-Johnson transform; 1 is none."""
-    bend: float = 0.5
-    """Of the arc kernel; others do not look at it."""
 
     @property
     def log_prior(self) -> float:
@@ -134,7 +132,7 @@ class Ask:
 class GPStrategy(Strategy):
     """A Gaussian process on all trials; an acquisition function maximised on each path.
 
-    ``acquisition`` is ``"logei"`` (``"ei"`` is the same function, named by its value) or ``"ucb"``.
+    ``acquisition`` is ``"logei"`` or ``"ucb"``.
     ``kernel="evidence"`` takes Matern-5/2 or the squared exponential, whichever explains the data
     better so far. Every ``explore_every``-th trial (None: never) is a point of the space-filling
     design on a path visited least, unless the space is one box of continuous variables: a model
@@ -169,6 +167,11 @@ class GPStrategy(Strategy):
     @classmethod
     def acquisitions(cls) -> tuple[str, ...]:
         return _ACQUISITIONS
+
+    @property
+    def kernels(self) -> tuple[Kind, ...]:
+        """The kernels that evidence chooses from, the first one to begin with."""
+        return ("matern52", "se") if self.kernel == "evidence" else (self.kernel,)
 
     @abstractmethod
     def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
@@ -230,10 +233,7 @@ class GPStrategy(Strategy):
         return proposals or design(task, n, rng)
 
     def _nothing_left(self, info: dict[str, Any]) -> bool:
-        value = info["acquisition"]
-        if self.acquisition == "ei":
-            value = math.log(max(value, 1e-300))
-        return self.acquisition in ("logei", "ei") and value < _NOTHING_LEFT
+        return self.acquisition == "logei" and info["acquisition"] < _NOTHING_LEFT
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -300,24 +300,21 @@ class GPStrategy(Strategy):
         """The settings next to one: other transforms, and the other kernel if it may change."""
         rivals = []
         if self.transforms:
-            others = (setting.lam - _LAMBDA_STEP, setting.lam + _LAMBDA_STEP)
-            rivals += [replace(setting, lam=lam) for lam in others if 0.0 <= lam <= 2.0]
-        if self.kernel == "evidence":
-            other: Kind = "se" if setting.kernel == "matern52" else "matern52"
-            rivals.append(replace(setting, kernel=other))
-        return rivals
+            near = (setting.lam - _LAMBDA_STEP, setting.lam + _LAMBDA_STEP)
+            rivals += [replace(setting, lam=lam) for lam in near if 0.0 <= lam <= 2.0]
+        others = (kernel for kernel in self.kernels if kernel != setting.kernel)
+        return rivals + [replace(setting, kernel=kernel) for kernel in others]
 
     def _last_fit(self, task: Task) -> tuple[Setting, Any, int, float]:
         """Setting, remembered theta, n and evidence of the last complete trial with a fit."""
         known = {field.name for field in fields(self.setting_class)}
         for trial in reversed(task.history.complete):
             fit = trial.info.get("fits", {}).get(self.name)
-            if fit is not None and set(fit["setting"]) == known:
-                setting = self.setting_class(**fit["setting"])
-                if self.kernel in ("evidence", setting.kernel):
+            if fit is not None and known <= set(fit["setting"]):
+                setting = self.setting_class(**{name: fit["setting"][name] for name in known})
+                if setting.kernel in self.kernels:
                     return setting, fit["theta"], fit["fitted_at"], fit["evidence"]
-        kernel = "matern52" if self.kernel == "evidence" else self.kernel
-        return self.setting_class(kernel), None, 0, -np.inf
+        return self.setting_class(self.kernels[0]), None, 0, -np.inf
 
     # -- the search --------------------------------------------------------------------------
 
@@ -351,12 +348,10 @@ class GPStrategy(Strategy):
         values = {space.path_label(config): value}
         for one in scored[:_NAMED_PATHS]:
             values.setdefault(space.tree.path_label(one.path), float(one.values[0]))
-        if self.acquisition == "ei":
-            values = {path: float(np.exp(value)) for path, value in values.items()}
         return self.proposal(space, config, values)
 
     def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
-        if self.acquisition in ("logei", "ei"):
+        if self.acquisition == "logei":
             return LogEI(best, fitted.noise)
         return bound(largest_dimension(task.space), len(task.history) + 1)
 
