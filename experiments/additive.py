@@ -55,8 +55,7 @@ def as_published(cls: type[Additive] = Additive, **arguments: Any) -> Additive:
     return cls(
         acquisition="ucb",
         learning=PAPER,
-        kernel="se",
-        hierarchical=False,
+        model="paper",
         explore_every=None,
         transforms=False,
         **arguments,

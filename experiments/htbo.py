@@ -34,9 +34,11 @@ import bosquet as bq
 from bosquet.benchmarks import Problem
 from bosquet.models.add_tree import add_tree
 from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.transform import Targets
 from bosquet.models.treed import Cart, TreedGP, TreedPosterior
 from bosquet.models.warping import WarpedGP, beta, kumaraswamy
 from bosquet.strategies import HTBO, FlatGP, Random, Strategy
+from bosquet.strategies.gp_strategy import Setting
 
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
@@ -247,7 +249,7 @@ def fitted(
     z, noise = (y - scale[0]) / scale[1], np.full(len(y), np.nan)
     surrogate = Surrogate(space, *add_tree(space))
     plain = SurrogateGP(surrogate, X, z, noise)
-    treed = HTBO().treed(space, X, z, noise, "matern52")
+    treed = HTBO().model_on(space, X, Targets(z, noise, 0.0), Setting("matern52"))
     return plain, treed, treed.fit([treed.hyper.mean])[0], scale
 
 

@@ -234,7 +234,7 @@ def test_bad_groups(groups):
         ({"graph": "tree"}, "graph='tree' must be one of 'learned', 'random-tree'"),
         ({"graph": "full", "groups": [("a",)]}, "give one of them"),
         ({"acquisition": "ucb", "residual": True}, "residual=True goes with"),
-        ({"hierarchical": False}, "kernel='se'"),
+        ({"model": "paper", "kernel": "matern52"}, "kernel='se'"),
         ({"acquisition": "node-ucb"}, "acquisition='node-ucb'"),
     ],
 )

@@ -247,11 +247,11 @@ def test_the_forest_stays_away_from_failures():
 
 
 def test_bad_arguments_are_said():
-    with pytest.raises(ValueError, match="model='gp' must be 'lgpga', 'local' or 'full'"):
+    with pytest.raises(ValueError, match="model='gp' must be one of 'lgpga', 'local', 'full'"):
         BOinG(model="gp")
     with pytest.raises(ValueError, match="points_per_dimension=0 must be a positive integer"):
         BOinG(points_per_dimension=0)
-    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
+    with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):
         BOinG(explore_every=1)
 
 

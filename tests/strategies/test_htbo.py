@@ -8,9 +8,10 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.data import History, Trial
+from bosquet.models.transform import Targets
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
-from bosquet.strategies.gp_strategy import Ask
+from bosquet.strategies.gp_strategy import Ask, Setting
 
 
 def rough(config):
@@ -80,10 +81,15 @@ def test_leaves_have_their_own_hyperparameters_if_they_earn_them_or_always():
     assert asked(interval(), rough, 40, HTBO(earned=False)).info["leaf"]["own"] is True
 
 
+def treed(X, z, warp):
+    targets = Targets(z, np.full(len(z), np.nan), 0.0)
+    return HTBO(warp=warp).model_on(interval(), X, targets, Setting("matern52"))
+
+
 @pytest.mark.parametrize("warp", [False, True])
 def test_fits_also_start_from_short_lengths_and_from_noise(warp):
     X, z = np.array([[0.2], [0.7]]), np.array([1.0, -1.0])
-    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(2, np.nan), "matern52")
+    gp = treed(X, z, warp)
     prior = gp.hyper.eta(gp.hyper.mean)
     short, loud = (gp.hyper.eta(start) - prior for start in gp._starts)
     assert np.flatnonzero(loud).tolist() == [gp.hyper.noise]
@@ -99,7 +105,7 @@ def test_a_noisy_start_keeps_noise_from_being_resolved(warp):
     X = np.random.default_rng([2004, 60, 12]).random((60, 1))
     y = np.array([problem({"x1": float(x)}) for x in X[:, 0]])
     z = (y - y.mean()) / y.std()
-    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(60, np.nan), "matern52")
+    gp = treed(X, z, warp)
     theta = gp.fit([gp.hyper.mean])[0]
     assert gp.hyper.eta(theta)[-1] > np.log(0.05)
 
@@ -211,11 +217,11 @@ def test_other_strategies_can_warp(strategy):
 
 
 def test_bad_arguments_are_said():
-    with pytest.raises(ValueError, match="least=1 must be at least 2 trials"):
+    with pytest.raises(ValueError, match="least=1 must be an integer of at least 2"):
         HTBO(least=1)
-    with pytest.raises(ValueError, match="inference='vi' must be 'map' or 'mcmc'"):
+    with pytest.raises(ValueError, match="inference='vi' must be one of 'map', 'mcmc'"):
         HTBO(inference="vi")
-    with pytest.raises(ValueError, match="search='sobol' must be 'box' or 'grid'"):
+    with pytest.raises(ValueError, match="search='sobol' must be one of 'box', 'grid'"):
         HTBO(search="sobol")
     with pytest.raises(ValueError, match="warp='cdf' must be True, False, 'beta'"):
         HTBO(warp="cdf")

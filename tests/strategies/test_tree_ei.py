@@ -34,7 +34,7 @@ def test_it_learns_on_a_space_with_one_path():
 def test_the_papers_algorithm_optimises_its_own_example():
     paper = TreeEI.paper()
     assert (paper.features, paper.leaf, paper.k) == ("linear", "own", 1)
-    assert (paper.refine_shared, paper.hierarchical, paper.explore_every) == (False, False, None)
+    assert (paper.refine_shared, paper.model, paper.explore_every) == (False, "paper", None)
     opt = run(bq.benchmarks.small_balanced(shared=True), "tree-ei.paper", 20)
     assert opt.best.value < 0.1 + 0.11
     late = [trial.config for trial in opt.history.trials[4:]]
@@ -196,13 +196,13 @@ def test_exploration():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(ValueError, match="features='cubic' must be one of linear, fourier"):
+    with pytest.raises(ValueError, match="features='cubic' must be one of 'linear', 'fourier'"):
         TreeEI(features="cubic")
-    with pytest.raises(ValueError, match="leaf='all' must be one of own, path"):
+    with pytest.raises(ValueError, match="leaf='all' must be one of 'own', 'path'"):
         TreeEI(leaf="all")
-    with pytest.raises(ValueError, match="search='three-step' must be one of two-step, full"):
+    with pytest.raises(ValueError, match="search='three-step' must be one of 'two-step', 'full'"):
         TreeEI(search="three-step")
     with pytest.raises(ValueError, match="k=0 must be a positive integer"):
         TreeEI(k=0)
-    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
+    with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):
         TreeEI(explore_every=1)

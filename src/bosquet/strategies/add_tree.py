@@ -22,6 +22,7 @@ path's own posterior does not have that problem.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 import numpy as np
@@ -29,99 +30,80 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LowerBound
 from bosquet.data import key_of
+from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.base import PathPosterior
 from bosquet.models.surrogate import Surrogate, SurrogatePosterior
-from bosquet.models.warping import WarpName
 from bosquet.search.node_sum import maximise_node_sum, promising_paths
 from bosquet.search.tree_path import Path
 from bosquet.space import Space
 from bosquet.strategies.base import Proposal
 from bosquet.strategies.gp_strategy import (
     MOST_PATHS,
-    AcquisitionName,
     Ask,
-    KernelName,
+    GPStrategy,
     Setting,
     SurrogateStrategy,
     bound,
 )
+from bosquet.strategies.options import ModelName, check_paper_kernel
 
 Array = NDArray[np.float64]
 
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
 
 
+@dataclass(kw_only=True, eq=False)
 class AddTree(SurrogateStrategy):
     """An additive GP over the nodes of a space; expected improvement path by path.
 
-    ``acquisition`` may also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs
-    ``interactions=False``. ``hierarchical=False`` is the paper's model. The other arguments are
-    those of every `GPStrategy`.
+    ``interactions`` are components over all variables along a path (Appendix E), ``constants`` a
+    level for each option of a branching choice; None: as the model has them. ``model="paper"`` has
+    neither: its squared exponentials are fitted by maximum likelihood, without ties between nodes.
+    ``acquisition`` may also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs a
+    model without interactions. The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "add-tree"
+    acquisitions: ClassVar[tuple[str, ...]] = (*GPStrategy.acquisitions, "node-ucb")
 
-    def __init__(
-        self,
-        *,
-        acquisition: AcquisitionName = "logei",
-        interactions: bool = True,
-        constants: bool = True,
-        kernel: KernelName = "evidence",
-        hierarchical: bool = True,
-        explore_every: int | None = 6,
-        transforms: bool = True,
-        warp: bool | WarpName = False,
-    ) -> None:
-        super().__init__(
-            acquisition=acquisition,
-            kernel=kernel,
-            explore_every=explore_every,
-            transforms=transforms,
-            warp=warp,
-        )
-        if acquisition == "node-ucb" and self.warp:
+    model: ModelName = "hierarchical"
+    interactions: bool | None = None
+    constants: bool | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_paper_kernel(self.model, self.kernel)
+        if self.model == "paper" and (self.interactions or self.constants):
+            raise ValueError("model='paper' has no interactions and no constants")
+        if self.acquisition == "node-ucb" and self.warp:
             raise ValueError("acquisition='node-ucb' searches nodes as they are: use warp=False")
-        if acquisition == "node-ucb" and interactions:
+        if self.acquisition == "node-ucb" and self._has(self.interactions):
             raise ValueError(
                 "acquisition='node-ucb' adds up separate nodes, which interactions along a path "
                 "do not allow: use interactions=False, or another acquisition"
             )
-        if not hierarchical and (interactions or constants or kernel != "se"):
-            raise ValueError(
-                "hierarchical=False is the paper's model: it goes with kernel='se', "
-                "interactions=False and constants=False"
-            )
-        self.interactions = interactions
-        self.constants = constants
-        self.hierarchical = hierarchical
+
+    def _has(self, part: bool | None) -> bool:
+        return self.model != "paper" if part is None else part
 
     @classmethod
     def paper(cls) -> Self:
         """Squared exponential, maximum likelihood, no constants or interactions, Algorithm 2."""
-        return cls(
-            acquisition="node-ucb",
-            interactions=False,
-            constants=False,
-            kernel="se",
-            hierarchical=False,
-            explore_every=None,
-            transforms=False,
-        )
+        return cls(acquisition="node-ucb", model="paper", explore_every=None, transforms=False)
 
-    @classmethod
-    def acquisitions(cls) -> tuple[str, ...]:
-        return (*super().acquisitions(), "node-ucb")
+    @property
+    def kernels(self) -> tuple[Kind, ...]:
+        return ("se",) if self.model == "paper" else super().kernels
 
     def surrogate(self, space: Space, setting: Setting) -> Surrogate:
-        if not self.hierarchical:
+        if self.model == "paper":
             return Surrogate(space, *paper_add_tree(space))
         components, hyper = add_tree(
             space,
             kind=setting.kernel,
-            interactions=self.interactions,
-            constants=self.constants,
+            interactions=self._has(self.interactions),
+            constants=self._has(self.constants),
         )
         return Surrogate(space, components, hyper)
 

@@ -27,7 +27,7 @@ and scales are then fitted under priors. Grids are refined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
@@ -37,6 +37,7 @@ from bosquet.acquisition.base import Acquisition, LowerBound
 from bosquet.data import Dataset, key_of
 from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
+from bosquet.kernels.components import Kind
 from bosquet.models.additive_graph import (
     GraphGP,
     GraphSurrogate,
@@ -56,7 +57,7 @@ from bosquet.models.graph_learning import (
     learn_graph,
 )
 from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
-from bosquet.models.transform import transform
+from bosquet.models.transform import Targets, transform
 from bosquet.search.junction_tree import CliqueSearch, Effort
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import Path, on_path
@@ -64,14 +65,13 @@ from bosquet.space import Space
 from bosquet.space.structure import Dimension
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
-    AcquisitionName,
     Ask,
     Fitted,
     GPStrategy,
-    KernelName,
     Setting,
     feasibility_of,
 )
+from bosquet.strategies.options import ModelName, check_paper_kernel, one_of
 
 Array = NDArray[np.float64]
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
@@ -98,6 +98,7 @@ class GraphSetting(Setting):
         object.__setattr__(self, "lengths", tuple(self.lengths))
 
 
+@dataclass(kw_only=True, eq=False)
 class Additive(GPStrategy):
     """An additive GP over groups of variables that may overlap.
 
@@ -108,52 +109,41 @@ class Additive(GPStrategy):
     count as one group of these.
 
     ``acquisition="ucb"`` is the sum of the groups' own bounds, maximised by message passing, which
-    has no place for a ``residual``. ``hierarchical=False`` is the paper's model. On conditional
-    spaces groups join variables of the same node.
+    has no place for a ``residual`` (None: one where it fits). ``model="paper"`` has squared
+    exponentials with the hyper-parameters that Algorithm 3 has sampled. On conditional spaces
+    groups join variables of the same node. The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "additive"
     setting_class: ClassVar[type[Setting]] = GraphSetting
 
-    def __init__(
-        self,
-        *,
-        groups: Iterable[Sequence[str]] | None = None,
-        graph: GraphName | None = None,
-        acquisition: AcquisitionName = "logei",
-        learning: GraphLearning | None = None,
-        residual: bool | None = None,
-        kernel: KernelName = "evidence",
-        hierarchical: bool = True,
-        explore_every: int | None = 6,
-        transforms: bool = True,
-    ) -> None:
-        super().__init__(
-            acquisition=acquisition,
-            kernel=kernel,
-            explore_every=explore_every,
-            transforms=transforms,
-        )
-        if graph is not None and graph not in get_args(GraphName):
-            allowed = ", ".join(map(repr, get_args(GraphName)))
-            raise ValueError(f"graph={graph!r} must be one of {allowed}")
-        if graph is not None and groups is not None:
-            raise ValueError(f"graph={graph!r} and groups={groups!r}: give one of them")
-        if residual and (acquisition == "ucb" or not hierarchical):
+    groups: Iterable[Sequence[str]] | None = None
+    graph: GraphName | None = None
+    learning: GraphLearning = field(default_factory=GraphLearning)
+    residual: bool | None = None
+    model: ModelName = "hierarchical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_paper_kernel(self.model, self.kernel)
+        if self.graph is not None:
+            one_of("graph", self.graph, get_args(GraphName))
+            if self.groups is not None:
+                raise ValueError(
+                    f"graph={self.graph!r} and groups={self.groups!r}: give one of them"
+                )
+        if self.groups is not None:
+            self.groups = _checked_groups(self.groups)
+        elif self.graph is None:
+            self.graph = "learned"
+        has_place = self.model != "paper" and self.acquisition != "ucb"
+        if self.residual and not has_place:
             raise ValueError(
-                "residual=True goes with hierarchical=True and acquisition='logei': "
+                "residual=True goes with model='hierarchical' and acquisition='logei': "
                 "the sum of bounds has no place for a component of all variables"
             )
-        if not hierarchical and (kernel != "se" or transforms):
-            raise ValueError(
-                "hierarchical=False is the paper's model: it goes with kernel='se' and "
-                "transforms=False"
-            )
-        self.groups = None if groups is None else _checked_groups(groups)
-        self.graph: GraphName | None = "learned" if graph is None and groups is None else graph
-        self.learning = GraphLearning() if learning is None else learning
-        self.residual = hierarchical and acquisition != "ucb" if residual is None else residual
-        self.hierarchical = hierarchical
+        if self.residual is None:
+            self.residual = has_place
 
     @classmethod
     def paper(cls) -> Self:
@@ -161,17 +151,20 @@ class Additive(GPStrategy):
         return cls(
             acquisition="ucb",
             learning=_PAPER_LEARNING,
-            kernel="se",
-            hierarchical=False,
+            model="paper",
             explore_every=None,
             transforms=False,
         )
+
+    @property
+    def kernels(self) -> tuple[Kind, ...]:
+        return ("se",) if self.model == "paper" else super().kernels
 
     def check_space(self, space: Space) -> None:
         self._declared(space)
 
     def initial_trials(self, space: Space) -> int:
-        return super().initial_trials(space) if self.hierarchical else _PAPER_INITIAL
+        return super().initial_trials(space) if self.model != "paper" else _PAPER_INITIAL
 
     # -- the graph ---------------------------------------------------------------------------
 
@@ -191,7 +184,7 @@ class Additive(GPStrategy):
         """The graph to use now: learned when that is due, else the last one."""
         setting = cast(GraphSetting, last)
         marginals = {}
-        learns = not self.hierarchical or self.graph in ("learned", "disjoint")
+        learns = self.model == "paper" or self.graph in ("learned", "disjoint")
         n = len(data.y)
         if learns and (not setting.lengths or n - setting.learned_at >= self.learning.every):
             learned = self._learn(task.space, data, setting, rng)
@@ -231,7 +224,7 @@ class Additive(GPStrategy):
             targets.z,
             targets.noise,
             setting.kernel,
-            free_scale=self.hierarchical,
+            free_scale=self.model != "paper",
         )
         start = GraphState(self._edges(space, setting), setting.lengths, setting.noise)
         if not setting.lengths:
@@ -241,14 +234,14 @@ class Additive(GPStrategy):
             kind = "overlap" if self.graph == "learned" else "disjoint"
         return learn_graph(space, likelihood, start, self.learning, rng, kind)
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
         edges = self._edges(space, setting)
-        if self.hierarchical:
-            surrogate = GraphSurrogate(space, edges, setting.kernel, residual=self.residual)
-            return GraphGP(surrogate, X, z, noise)
+        if self.model != "paper":
+            surrogate = GraphSurrogate(space, edges, setting.kernel, residual=bool(self.residual))
+            return GraphGP(surrogate, X, targets.z, targets.noise)
         last = cast(GraphSetting, setting)
         components, hyper = paper_additive(space, edges, dict(enumerate(last.lengths)), last.noise)
-        return SurrogateGP(Surrogate(space, components, hyper), X, z, noise)
+        return SurrogateGP(Surrogate(space, components, hyper), X, targets.z, targets.noise)
 
     # -- the acquisition ---------------------------------------------------------------------
 
@@ -277,7 +270,7 @@ class Additive(GPStrategy):
     def _clique_search(self, task: Task, fitted: Fitted) -> CliqueSearch:
         additive = cast(SurrogatePosterior, fitted.posterior).additive
         # What is refined need not begin on a fine grid: it ends at the same maximum.
-        effort = Effort(evaluations=400) if self.hierarchical else Effort(refine=False)
+        effort = Effort(refine=False) if self.model == "paper" else Effort(evaluations=400)
         return CliqueSearch(task.space, additive, clique_components(additive.components), effort)
 
     def starts(

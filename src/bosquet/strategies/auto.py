@@ -20,7 +20,7 @@ conditions `boing` alone lost some seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -33,6 +33,7 @@ from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.baselines import Arc
 from bosquet.strategies.boing import BOinG, BOinGPlus
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
+from bosquet.strategies.options import whole
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
@@ -42,6 +43,7 @@ _PER_VARIABLE = 20  # trials from which on `boing+` does without them, for each 
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
+@dataclass(kw_only=True, eq=False)
 class Auto(Strategy):
     """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``.
 
@@ -52,18 +54,12 @@ class Auto(Strategy):
 
     name: ClassVar[str] = "auto"
 
-    def __init__(
-        self,
-        *,
-        boing_from: int | None = _VERY_MANY,
-        boing_per_variable: int | None = _PER_VARIABLE,
-    ) -> None:
-        for name, n in (("boing_from", boing_from), ("boing_per_variable", boing_per_variable)):
-            whole = isinstance(n, int) and not isinstance(n, bool)
-            if n is not None and not (whole and n >= 1):
-                raise ValueError(f"{name}={n!r} must be a positive integer, or None")
-        self.boing_from = boing_from
-        self.boing_per_variable = boing_per_variable
+    boing_from: int | None = _VERY_MANY
+    boing_per_variable: int | None = _PER_VARIABLE
+
+    def __post_init__(self) -> None:
+        whole("boing_from", self.boing_from, none=True)
+        whole("boing_per_variable", self.boing_per_variable, none=True)
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         local = self._for_very_many(task)

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ from bosquet.strategies.local import (
     local_surrogate,
     pending_rows,
 )
+from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.turbo import Trust, Turbo, patience
 
 Array = NDArray[np.float64]
@@ -80,6 +81,7 @@ _SAMPLED = 20  # configurations whose subregions TuRBO chooses from
 _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
 
 
+@dataclass(kw_only=True, eq=False)
 class BOinG(Strategy):
     """Forest acquisition, subregion around its maximum, local acquisition inside.
 
@@ -93,29 +95,17 @@ class BOinG(Strategy):
 
     name: ClassVar[str] = "boing"
 
-    def __init__(
-        self,
-        *,
-        model: LocalModel = "lgpga",
-        points_per_dimension: int = 5,
-        log_cost: bool = False,
-        local_targets: bool = True,
-        explore_every: int | None = 12,
-        early: Strategy | None = None,
-    ) -> None:
-        if model not in ("lgpga", "local", "full"):
-            raise ValueError(f"model={model!r} must be 'lgpga', 'local' or 'full'")
-        whole = isinstance(points_per_dimension, int) and not isinstance(points_per_dimension, bool)
-        if not whole or points_per_dimension < 1:
-            raise ValueError(
-                f"points_per_dimension={points_per_dimension!r} must be a positive integer"
-            )
-        self.model: LocalModel = model
-        self.points_per_dimension = points_per_dimension
-        self.log_cost = log_cost
-        self.local_targets = local_targets
-        self.explore_every = explore_every
-        self.early = AddTree(explore_every=explore_every) if early is None else early
+    model: LocalModel = "lgpga"
+    points_per_dimension: int = 5
+    log_cost: bool = False
+    local_targets: bool = True
+    explore_every: int | None = 12
+    early: Strategy | None = None
+
+    def __post_init__(self) -> None:
+        one_of("model", self.model, get_args(LocalModel))
+        whole("points_per_dimension", self.points_per_dimension)
+        whole("explore_every", self.explore_every, 2, none=True)
 
     @classmethod
     def paper(cls) -> Self:
@@ -134,7 +124,8 @@ class BOinG(Strategy):
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         n_complete = len(task.history.complete)
         if n_complete < max(self.least(task.space), initial_trials(task.space)):
-            return [_by("gp", proposal) for proposal in self.early.propose(task, n, rng)]
+            early = self.early or AddTree(explore_every=self.explore_every)
+            return [_by("gp", proposal) for proposal in early.propose(task, n, rng)]
         proposals: list[Proposal] = []
         taken = set(task.taken)
         while len(proposals) < n:

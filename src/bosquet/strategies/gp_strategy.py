@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,11 @@ from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import Path, PathSearch, Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.options import AcquisitionName, KernelName, one_of, whole
 
 Array = NDArray[np.float64]
-AcquisitionName = Literal["logei", "ucb", "node-ucb"]
-KernelName = Literal["evidence", "matern52", "se"]
 
 MOST_PATHS = 32  # searched in one ask
-_ACQUISITIONS = ("logei", "ucb")
 _GOOD = 8  # evaluated rows worth perturbing
 _VERY_FEW = 30  # trials up to which every fit also looks at other transforms and kernels
 _FEW = 100  # trials up to which every ask fits anew, now and then also from the prior
@@ -129,6 +127,7 @@ class Ask:
         return apart or first_free(self.task, scored, self.taken)
 
 
+@dataclass(kw_only=True, eq=False)
 class GPStrategy(Strategy):
     """A Gaussian process on all trials; an acquisition function maximised on each path.
 
@@ -142,31 +141,17 @@ class GPStrategy(Strategy):
     """
 
     setting_class: ClassVar[type[Setting]] = Setting
+    acquisitions: ClassVar[tuple[str, ...]] = ("logei", "ucb")
 
-    def __init__(
-        self,
-        *,
-        acquisition: AcquisitionName = "logei",
-        kernel: KernelName = "evidence",
-        explore_every: int | None = 6,
-        transforms: bool = True,
-    ) -> None:
-        allowed = self.acquisitions()
-        if acquisition not in allowed:
-            raise ValueError(f"acquisition={acquisition!r} must be one of {', '.join(allowed)}")
-        if kernel not in ("evidence", "matern52", "se"):
-            raise ValueError(f"kernel={kernel!r} must be 'evidence', 'matern52' or 'se'")
-        whole = isinstance(explore_every, int) and not isinstance(explore_every, bool)
-        if explore_every is not None and not (whole and explore_every >= 2):
-            raise ValueError(f"explore_every={explore_every!r} must be at least 2, or None")
-        self.acquisition = acquisition
-        self.kernel = kernel
-        self.explore_every = explore_every
-        self.transforms = transforms
+    acquisition: AcquisitionName = "logei"
+    kernel: KernelName = "evidence"
+    explore_every: int | None = 6
+    transforms: bool = True
 
-    @classmethod
-    def acquisitions(cls) -> tuple[str, ...]:
-        return _ACQUISITIONS
+    def __post_init__(self) -> None:
+        one_of("acquisition", self.acquisition, self.acquisitions)
+        one_of("kernel", self.kernel, get_args(KernelName))
+        whole("explore_every", self.explore_every, 2, none=True)
 
     @property
     def kernels(self) -> tuple[Kind, ...]:
@@ -174,7 +159,7 @@ class GPStrategy(Strategy):
         return ("matern52", "se") if self.kernel == "evidence" else (self.kernel,)
 
     @abstractmethod
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
         """The model of targets at rows; theta means the same for every setting."""
 
     def initial_trials(self, space: Space) -> int:
@@ -253,8 +238,7 @@ class GPStrategy(Strategy):
 
         def model(setting: Setting) -> tuple[PathModel, Targets]:
             targets = transform(data.y, data.noise, setting.lam)
-            gp = self.model(task.space, data.X, targets.z, targets.noise, setting)
-            return gp, targets
+            return self.model_on(task.space, data.X, targets, setting), targets
 
         last, remembered, fitted_at, evidence = self._last_fit(task)
         setting, said = self.structured(task, data, last, rng)
@@ -378,28 +362,18 @@ class GPStrategy(Strategy):
         return Proposal(config, info)
 
 
+@dataclass(kw_only=True, eq=False)
 class SurrogateStrategy(GPStrategy):
     """A strategy whose model is a sum of components.
 
     ``warp=True`` bends the axis of every continuous variable as the data want it.
     """
 
-    def __init__(
-        self,
-        *,
-        acquisition: AcquisitionName = "logei",
-        kernel: KernelName = "evidence",
-        explore_every: int | None = 6,
-        transforms: bool = True,
-        warp: bool | WarpName = False,
-    ) -> None:
-        super().__init__(
-            acquisition=acquisition,
-            kernel=kernel,
-            explore_every=explore_every,
-            transforms=transforms,
-        )
-        self.warp = warp_name(warp)
+    warp: bool | WarpName = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        warp_name(self.warp)
 
     @abstractmethod
     def surrogate(self, space: Space, setting: Setting) -> Surrogate:
@@ -408,8 +382,9 @@ class SurrogateStrategy(GPStrategy):
     def check_space(self, space: Space) -> None:
         self.surrogate(space, self.setting_class("matern52"))
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
-        return on_rows(self.surrogate(space, setting), X, z, noise, self.warp)
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
+        surrogate = self.surrogate(space, setting)
+        return on_rows(surrogate, X, targets.z, targets.noise, warp_name(self.warp))
 
 
 def explores(space: Space, number: int, every: int | None) -> bool:

@@ -25,18 +25,18 @@ explore as those of every `GPStrategy`. On conditional spaces the model in a lea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, cast
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
-from bosquet.kernels.components import Hyperparameters, Kind
+from bosquet.kernels.components import Hyperparameters
 from bosquet.models.add_tree import add_tree
-from bosquet.models.base import PathModel
 from bosquet.models.surrogate import Surrogate
+from bosquet.models.transform import Targets
 from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.leaves import regions
@@ -48,10 +48,10 @@ from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
     Ask,
     GPStrategy,
-    KernelName,
     Setting,
     feasibility_of,
 )
+from bosquet.strategies.options import one_of, whole
 
 Array = NDArray[np.float64]
 Search = Literal["box", "grid"]
@@ -65,6 +65,7 @@ _GRID = 20_000  # points of the Sobol grid
 _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
 
 
+@dataclass(kw_only=True, eq=False)
 class HTBO(GPStrategy):
     """Gaussian processes on the leaves of a CART; expected improvement leaf by leaf.
 
@@ -78,33 +79,21 @@ class HTBO(GPStrategy):
     """
 
     name: ClassVar[str] = "htbo"
+    acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
 
-    def __init__(
-        self,
-        *,
-        least: int = 5,
-        inference: Inference = "map",
-        leaf_only: bool = False,
-        earned: bool = True,
-        warp: bool | WarpName = False,
-        search: Search = "box",
-        kernel: KernelName = "evidence",
-        explore_every: int | None = 6,
-        transforms: bool = True,
-    ) -> None:
-        super().__init__(kernel=kernel, explore_every=explore_every, transforms=transforms)
-        if isinstance(least, bool) or not isinstance(least, int) or least < 2:
-            raise ValueError(f"least={least!r} must be at least 2 trials in a leaf")
-        if inference not in ("map", "mcmc"):
-            raise ValueError(f"inference={inference!r} must be 'map' or 'mcmc'")
-        if search not in ("box", "grid"):
-            raise ValueError(f"search={search!r} must be 'box' or 'grid'")
-        self.least = least
-        self.inference: Inference = inference
-        self.leaf_only = leaf_only
-        self.earned = earned
-        self.warp = warp_name(warp)
-        self.search = search
+    least: int = 5
+    inference: Inference = "map"
+    leaf_only: bool = False
+    earned: bool = True
+    warp: bool | WarpName = False
+    search: Search = "box"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("least", self.least, 2)
+        one_of("inference", self.inference, get_args(Inference))
+        one_of("search", self.search, get_args(Search))
+        warp_name(self.warp)
 
     @classmethod
     def paper(cls) -> Self:
@@ -114,15 +103,12 @@ class HTBO(GPStrategy):
             earned=False, search="grid", kernel="matern52", explore_every=None, transforms=False
         )
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
-        return self.treed(space, X, z, noise, setting.kernel)
-
-    def treed(self, space: Space, X: Array, z: Array, noise: Array, kernel: Kind) -> TreedGP:
-        """The model of targets at rows; ``noise`` are known variances, NaN where it is learned."""
-        surrogate = Surrogate(space, *add_tree(space, kind=kernel))
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:
+        surrogate = Surrogate(space, *add_tree(space, kind=setting.kernel))
+        z, noise = targets.z, targets.noise
 
         def make(rows: NDArray[np.int64]) -> RowsModel:
-            return on_rows(surrogate, X[rows], z[rows], noise[rows], self.warp)
+            return on_rows(surrogate, X[rows], z[rows], noise[rows], warp_name(self.warp))
 
         def grow() -> Cart:
             return Cart(space, X, z, self.least)

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self, cast
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from bosquet.acquisition.base import LogEI
 from bosquet.kernels.weights import Features
 from bosquet.models.base import PathModel
+from bosquet.models.transform import Targets
 from bosquet.models.tree_leaves import LeafSees, TreeLinear
 from bosquet.models.tree_linear import TreeGP, TreePosterior
 from bosquet.search.tree_path import Path
@@ -41,6 +43,7 @@ from bosquet.search.two_step import Promise, TwoStep, promising_paths
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
+from bosquet.strategies.options import ModelName, one_of, whole
 
 Array = NDArray[np.float64]
 Search = Literal["two-step", "full"]
@@ -51,6 +54,7 @@ _MOST_TRIED = 24  # promises that step 2 looks at before it gives up
 _TOLD = 5  # path EIs in the info
 
 
+@dataclass(kw_only=True, eq=False)
 class TreeEI(GPStrategy):
     """A GP per leaf tied together by random weights at inner nodes; EI in two steps.
 
@@ -62,43 +66,27 @@ class TreeEI(GPStrategy):
     Up to 64 paths are all ranked. Beyond, one ask looks at those of the best trials, at paths
     that are best under draws of the weights, and at random ones.
 
-    ``hierarchical=False`` is the paper's fit: maximum likelihood without ties or priors, Matern-5/2
-    on standardised targets, with one initial trial per path (64 at most).
+    ``model="paper"`` is fitted by maximum likelihood without ties or priors, and begins with one
+    trial per path (64 at most). The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "tree-ei"
+    acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
 
-    def __init__(
-        self,
-        *,
-        features: Features = "fourier",
-        leaf: LeafSees = "own",
-        search: Search = "two-step",
-        k: int = 8,
-        refine_shared: bool = True,
-        hierarchical: bool = True,
-        explore_every: int | None = 6,
-    ) -> None:
-        super().__init__(
-            kernel="evidence" if hierarchical else "matern52",
-            explore_every=explore_every,
-            transforms=hierarchical,
-        )
-        for name, value, allowed in (
-            ("features", features, ("linear", "fourier")),
-            ("leaf", leaf, ("own", "path")),
-            ("search", search, ("two-step", "full")),
-        ):
-            if value not in allowed:
-                raise ValueError(f"{name}={value!r} must be one of {', '.join(allowed)}")
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k={k!r} must be a positive integer")
-        self.features: Features = features
-        self.leaf: LeafSees = leaf
-        self.search: Search = search
-        self.k = k
-        self.refine_shared = refine_shared
-        self.hierarchical = hierarchical
+    features: Features = "fourier"
+    leaf: LeafSees = "own"
+    search: Search = "two-step"
+    k: int = 8
+    refine_shared: bool = True
+    model: ModelName = "hierarchical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("features", self.features, get_args(Features))
+        one_of("leaf", self.leaf, get_args(LeafSees))
+        one_of("search", self.search, get_args(Search))
+        one_of("model", self.model, get_args(ModelName))
+        whole("k", self.k)
 
     @classmethod
     def paper(cls) -> Self:
@@ -108,23 +96,25 @@ class TreeEI(GPStrategy):
             leaf="own",
             k=1,
             refine_shared=False,
-            hierarchical=False,
+            model="paper",
+            kernel="matern52",
+            transforms=False,
             explore_every=None,
         )
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
         tree = TreeLinear(
             space,
             list(space.tree.rows_by_path(X)),
             features=self.features,
             leaf=self.leaf,
-            hierarchical=self.hierarchical,
+            hierarchical=self.model != "paper",
             kind="se" if setting.kernel == "se" else "matern52",
         )
-        return TreeGP(tree, X, z, noise)
+        return TreeGP(tree, X, targets.z, targets.noise)
 
     def initial_trials(self, space: Space) -> int:
-        if self.hierarchical:
+        if self.model != "paper":
             return super().initial_trials(space)
         return min(max(space.n_paths, 2), _MOST_INITIAL)
 
@@ -137,7 +127,7 @@ class TreeEI(GPStrategy):
             posterior,
             LogEI(ask.best, ask.fitted.noise),
             feasibility_of(task),
-            plug_in=not self.hierarchical,
+            plug_in=self.model == "paper",
             refine_shared=self.refine_shared or self.search == "full",
         )
         if task.candidates is None:

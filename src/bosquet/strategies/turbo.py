@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, cast
+from typing import ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ from bosquet.strategies.local import (
     improve,
     local_surrogate,
 )
+from bosquet.strategies.options import one_of, whole
 
 Array = NDArray[np.float64]
 Acquisition = Literal["logei", "thompson"]
@@ -151,6 +152,7 @@ def trust_region(
     )
 
 
+@dataclass(kw_only=True, eq=False)
 class Turbo(Strategy):
     """A trust region around the best trial, which grows with success and shrinks without.
 
@@ -160,22 +162,15 @@ class Turbo(Strategy):
 
     name: ClassVar[str] = "turbo"
 
-    def __init__(
-        self,
-        *,
-        acquisition: Acquisition = "logei",
-        most_points: int = 1000,
-        least_length: float = LEAST_LENGTH,
-    ) -> None:
-        if acquisition not in ("logei", "thompson"):
-            raise ValueError(f"acquisition={acquisition!r} must be 'logei' or 'thompson'")
-        if isinstance(most_points, bool) or not isinstance(most_points, int) or most_points < 1:
-            raise ValueError(f"most_points={most_points!r} must be a positive integer")
-        if not 0.0 < least_length < _FIRST:
-            raise ValueError(f"least_length={least_length!r} must lie between 0 and {_FIRST}")
-        self.acquisition = acquisition
-        self.most_points = most_points
-        self.least_length = least_length
+    acquisition: Acquisition = "logei"
+    most_points: int = 1000
+    least_length: float = LEAST_LENGTH
+
+    def __post_init__(self) -> None:
+        one_of("acquisition", self.acquisition, get_args(Acquisition))
+        whole("most_points", self.most_points)
+        if not 0.0 < self.least_length < _FIRST:
+            raise ValueError(f"least_length={self.least_length!r} must lie between 0 and {_FIRST}")
 
     @classmethod
     def paper(cls) -> Self:
