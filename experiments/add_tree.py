@@ -181,7 +181,8 @@ def why_stuck(seeds: int = 20) -> str:
         y = np.array([trial.value for trial in result.trials])
         targets = transform(y, np.full(len(y), np.nan))
         X = space.to_unit([trial.config for trial in result.trials])
-        theta = np.array(result.trials[-1].info["fits"]["add-tree"]["theta"])
+        theta = surrogate.hyper.recall(result.trials[-1].info["fits"]["add-tree"]["theta"])
+        assert theta is not None
         belief = SurrogateGP(surrogate, X, targets.z).posterior(theta).on_path(path)
         mean, variance = belief.moments(space.snap(queries))
         there = [i for i, t in enumerate(result.trials) if space.path(t.config) == path]

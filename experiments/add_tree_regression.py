@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bosquet as bq
-from bosquet.kernels.components import Component, Hyperparameters, Kind
+from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import features_of
 from bosquet.models import add_tree as model
+from bosquet.models.priors import Hyperparameters, SumBuilder
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
 from bosquet.space import Space
@@ -37,21 +38,19 @@ Model = tuple[list[Component], Hyperparameters]
 
 def independent(space: Space, kind: Kind) -> Model:
     """One component per leaf over everything on its path, and a constant: nothing is shared."""
-    builder = model.PriorBuilder(kind)
+    builder = SumBuilder(kind)
     for node in space.nodes:
         if not any(index in space.tree.children for index in node.dimensions):
-            builder.add(
-                f"leaf {node.index}", node.index, model.chain_features(space, node), model.OWN
-            )
-            builder.add(f"constant {node.index}", node.index, (), model.CONSTANT)
+            builder.add(f"leaf {node.index}", node.index, model.chain_features(space, node), "own")
+            builder.add(f"constant {node.index}", node.index, (), "constant")
     return builder.components, builder.hyperparameters()
 
 
 def flat(space: Space, kind: Kind) -> Model:
     """One component over all variables, active everywhere; choices are categories."""
-    builder = model.PriorBuilder(kind)
+    builder = SumBuilder(kind)
     features = tuple(f for d in space.dimensions for f in features_of(d))
-    builder.add("flat", 0, features, model.OWN)
+    builder.add("flat", 0, features, "own")
     return builder.components, builder.hyperparameters()
 
 

@@ -8,7 +8,6 @@ import bosquet as bq
 from bosquet.acquisition.base import LowerBound
 from bosquet.graphs import edges_of
 from bosquet.models.additive_graph import (
-    GraphGP,
     GraphSurrogate,
     clique_components,
     cliques_by_node,
@@ -112,11 +111,11 @@ def test_one_length_scale_per_variable_and_free_scales():
     assert eta[first.lengths[1]] == eta[second.lengths[0]]
     assert eta[first.variance] == eta[alone.variance]
     theta = surrogate.hyper.mean.copy()
-    theta[surrogate.names.index("difference 1")] += 0.5
+    theta[surrogate.hyper.names.index("difference 1")] += 0.5
     moved = surrogate.hyper.eta(theta) - eta
     assert moved[[first.lengths[1], second.lengths[0]]] == pytest.approx(0.5)
     assert np.count_nonzero(moved) == 2
-    theta[surrogate.names.index("variance clique 3")] += 0.5
+    theta[surrogate.hyper.names.index("variance clique 3")] += 0.5
     assert surrogate.hyper.eta(theta)[alone.variance] == eta[alone.variance] + 0.5
 
 
@@ -137,13 +136,13 @@ def test_a_fit_is_remembered_by_name():
     space = box(4)
     rng = np.random.default_rng(0)
     X, z = rng.random((15, 4)), rng.normal(size=15)
-    chain = GraphGP(GraphSurrogate(space, [(0, 1), (1, 2)], "se"), X, z)
+    chain = SurrogateGP(GraphSurrogate(space, [(0, 1), (1, 2)], "se"), X, z)
     theta, _ = chain.fit([chain.hyper.mean], 5)
-    kept = chain.remember(theta)
-    np.testing.assert_array_equal(chain.recall(kept), theta)
-    other = GraphGP(GraphSurrogate(space, [(1, 2), (2, 3)], "se"), X, z)
-    recalled = other.remember(other.recall(kept))
+    kept = chain.hyper.remember(theta)
+    np.testing.assert_array_equal(chain.hyper.recall(kept), theta)
+    other = SurrogateGP(GraphSurrogate(space, [(1, 2), (2, 3)], "se"), X, z)
+    recalled = other.hyper.remember(other.hyper.recall(kept))
     assert recalled["difference 1"] == kept["difference 1"]
     assert recalled["variance clique 1,2"] == kept["variance clique 1,2"]
     assert recalled["variance clique 2,3"] == 0.0
-    assert other.recall([1.0, 2.0]) is None
+    assert other.hyper.recall([1.0, 2.0]) is None

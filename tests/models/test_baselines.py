@@ -154,8 +154,8 @@ def test_marginal_and_tree_ei_have_one_posterior():
             named["leaf " + ".".join(map(str, path))] = eta[c.variance]
             for feature, slot in zip(c.features, c.lengths, strict=True):
                 named[f"length {feature.dimension} {feature.kind}"] = eta[slot]
-    assert set(named) == set(tree.names)
-    posterior = TreeGP(tree, X, z).posterior(tree.theta(named))
+    assert set(named) == set(tree.hyper.names)
+    posterior = TreeGP(tree, X, z).posterior(tree.hyper.recall(named))
     for config in space.sample(3, 8):
         x, path = space.to_unit(config)[None], space.path(config)
         for one, other in zip(

@@ -6,9 +6,10 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 import bosquet as bq
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature, features_of
 from bosquet.models.gp import NOISE_FLOOR, AdditiveGP
+from bosquet.models.priors import Hyperparameters
 
 
 def spaces():
@@ -56,7 +57,7 @@ def make_components(space, rng):
     theta[-1] = np.log(0.01)
     hyper = Hyperparameters(
         np.zeros(size), np.eye(size), np.zeros(size), np.full(size, 2.0),
-        np.full(size, -25.0), np.full(size, 5.0),
+        np.full(size, -25.0), np.full(size, 5.0), tuple(map(str, range(size))),
     )  # fmt: skip
     return components, hyper, theta
 
@@ -128,7 +129,7 @@ def test_a_hierarchy_passes_gradients_through(case):
     size = len(theta)
     tied = Hyperparameters(
         theta, rng.normal(size=(size, 4)) * 0.2, np.zeros(4), np.ones(4),
-        np.full(4, -3.0), np.full(4, 3.0),
+        np.full(4, -3.0), np.full(4, 3.0), tuple("abcd"),
     )  # fmt: skip
     gp = AdditiveGP(components, tied, X, Z, y, noise)
     at = rng.normal(size=4) * 0.3
@@ -263,7 +264,7 @@ def test_fit_agrees_with_scikit_learn():
     )
     hyper = Hyperparameters(
         np.zeros(4), np.eye(4), np.zeros(4), np.full(4, np.inf),
-        np.full(4, -12.0), np.full(4, 5.0),
+        np.full(4, -12.0), np.full(4, 5.0), tuple("abcd"),
     )  # fmt: skip
     gp = AdditiveGP([component], hyper, X, np.ones((40, 1), bool), y)
     theta, value = gp.fit([np.array([0.0, -1.0, -1.0, -4.0])])

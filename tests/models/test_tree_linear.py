@@ -58,7 +58,7 @@ class Case:
         self.y = rng.standard_normal(n)
         self.noise = np.where(rng.random(n) < 0.3, 0.05, np.nan)
         self.model = TreeLinear(space, list(space.tree.rows_by_path(self.X)), **options)
-        self.theta = self.model.hyper.mean + 0.3 * rng.standard_normal(len(self.model.names))
+        self.theta = self.model.hyper.mean + 0.3 * rng.standard_normal(len(self.model.hyper.names))
         self.theta[-1] = np.log(0.01)
         self.gp = TreeGP(self.model, self.X, self.y, self.noise)
         self.eta = self.model.hyper.eta(self.theta)
@@ -349,15 +349,16 @@ def test_ties_and_their_absence():
     space = SPACES["tree"]
     path, other = list(space.tree.paths())[:2]
     tied = TreeLinear(space, [path])
-    raised = tied.theta({"variance": tied.theta({})[tied.names.index("variance")] + 1.0})
+    at = tied.hyper.names.index("variance")
+    raised = tied.hyper.recall({"variance": tied.hyper.mean[at] + 1.0})
     change = tied.hyper.eta(raised) - tied.hyper.eta(tied.hyper.mean)
     assert change[tied.leaf(path).kernel.variance] == pytest.approx(1.0)
     assert change[tied.leaf(other).kernel.variance] == pytest.approx(1.0)  # not visited: common
     alone = TreeLinear(space, [path, other], hierarchical=False)
     assert np.all(np.isinf(alone.hyper.sd))
-    np.testing.assert_array_equal(alone.hyper.matrix.sum(axis=0), np.ones(len(alone.names)))
+    np.testing.assert_array_equal(alone.hyper.matrix.sum(axis=0), np.ones(len(alone.hyper.names)))
     assert alone.leaf(path).kernel.variance != alone.leaf(other).kernel.variance
-    assert tied.theta(tied.named(raised)).tolist() == raised.tolist()
+    assert tied.hyper.recall(tied.hyper.remember(raised)).tolist() == raised.tolist()
 
 
 def test_leaves_share_through_their_inner_nodes_only():
@@ -369,7 +370,7 @@ def test_leaves_share_through_their_inner_nodes_only():
     ]
     X = space.to_unit(rows)
     model = TreeLinear(space, list(space.tree.rows_by_path(X)))
-    theta = model.theta({"constant 0": -20.0})  # the root, which is on every path, off
+    theta = model.hyper.recall({"constant 0": -20.0})  # the root, which is on every path, off
     posterior = TreeGP(model, X, np.array([-1.0, 1.0])).posterior(theta)
     sibling, far = (
         {"x1": 0, "r8": 0.5, "x2": 1, "x5": 0.0},
@@ -395,5 +396,5 @@ def test_a_fit_raises_the_log_posterior_and_finds_the_noise():
     gp = TreeGP(model, X, y)
     theta, value = gp.fit([model.hyper.mean])
     assert value > gp.log_posterior(model.hyper.mean)[0] + 5
-    sd = scale * np.exp(0.5 * theta[model.names.index("noise")])
+    sd = scale * np.exp(0.5 * theta[model.hyper.names.index("noise")])
     assert 0.2 < sd < 0.4

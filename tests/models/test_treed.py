@@ -259,7 +259,7 @@ def test_one_leaf_is_the_plain_model():
         gp.posterior(theta).on_path((0,)).moments(queries),
         plain.posterior(theta).on_path((0,)).moments(queries),
     )
-    np.testing.assert_array_equal(gp.recall(gp.remember(theta)), theta)
+    np.testing.assert_array_equal(gp.hyper.recall(gp.hyper.remember(theta)), theta)
 
 
 def test_hyperparameters_follow_the_place():

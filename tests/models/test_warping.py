@@ -153,5 +153,7 @@ def test_a_bent_function_is_explained_better():
     theta, better = warped.fit([warped.hyper.mean])
     assert better > plain.fit([surrogate.hyper.mean])[1] + 5
     assert theta[-2] < -0.3  # log a: the low end is stretched
-    assert warped.recall(warped.remember(theta)) == pytest.approx(theta)
-    assert warped.recall(plain.remember(surrogate.hyper.mean)) is None
+    assert warped.hyper.recall(warped.hyper.remember(theta)).tolist() == theta.tolist()
+    # A fit without warps goes on with the identity.
+    unwarped = warped.hyper.recall(plain.hyper.remember(theta[:-2]))
+    assert unwarped.tolist() == [*theta[:-2], 0.0, 0.0]

@@ -29,7 +29,7 @@ def posterior_on(space, seed=0, n=12, **options):
     rng = np.random.default_rng(seed)
     X = space.to_unit(space.sample(rng, n, by="path"))
     model = TreeLinear(space, list(space.tree.rows_by_path(X)), **options)
-    theta = model.hyper.mean + 0.3 * rng.standard_normal(len(model.names))
+    theta = model.hyper.mean + 0.3 * rng.standard_normal(len(model.hyper.names))
     return TreeGP(model, X, rng.standard_normal(n)).posterior(theta), rng
 
 

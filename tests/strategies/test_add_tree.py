@@ -227,7 +227,7 @@ def test_fits_start_where_the_last_one_ended(monkeypatch):
     monkeypatch.setattr(AdditiveGP, "fit", record)
     opt.ask()
     assert len(starts[0]) == 1
-    np.testing.assert_array_equal(starts[0][0], last)
+    np.testing.assert_array_equal(starts[0][0], list(last.values()))
 
 
 @pytest.mark.parametrize("strategy", ["add-tree", "tree-ei", "additive", "htbo", "boing", "turbo"])

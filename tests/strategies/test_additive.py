@@ -125,7 +125,7 @@ def test_the_paper_proposes_points_of_the_grid():
                 np.allclose(units[0] * (levels - 1), np.round(units[0] * (levels - 1)))
                 for levels in (33, 31, 10, 5)
             ), fewest
-    assert trials[-1].info["fits"]["additive"]["theta"] == []
+    assert trials[-1].info["fits"]["additive"]["theta"] == {}
 
 
 def test_the_paper_s_bound():

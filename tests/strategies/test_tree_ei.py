@@ -147,7 +147,7 @@ def test_fits_start_where_the_last_one_ended(monkeypatch):
     fit = TreeGP.fit
 
     def record(self, starts, *options):
-        seen.append([self.model.named(start) for start in starts])
+        seen.append([self.hyper.remember(start) for start in starts])
         return fit(self, starts, *options)
 
     monkeypatch.setattr(TreeGP, "fit", record)

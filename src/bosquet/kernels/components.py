@@ -4,7 +4,6 @@
 
 Glossary
     eta     (E,)  logarithms of variances, length-scales; components have *slots* into it
-    theta   (T,)  what is fitted; eta = offset + matrix @ theta (ties, hierarchies)
     X       (n, d) unit rows; a component reads only the coordinates of its features
 """
 
@@ -69,34 +68,3 @@ class Component:
     def diagonal(self, A: Array, eta: Array) -> Array:
         """The prior variance of each row."""
         return np.full(len(A), float(np.exp(eta[self.variance])))
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """eta = offset + matrix @ theta, with independent normal priors on theta within bounds.
-
-    A flat prior is an infinite ``sd``. The last entry of eta is the log of the noise variance.
-    """
-
-    offset: Array
-    matrix: Array
-    mean: Array
-    sd: Array
-    lower: Array
-    upper: Array
-
-    def eta(self, theta: Array) -> Array:
-        return np.asarray(self.offset + self.matrix @ theta)
-
-    def log_prior(self, theta: Array) -> tuple[float, Array]:
-        """The log prior up to a constant, and its gradient."""
-        z = (theta - self.mean) / self.sd
-        return -0.5 * float(z @ z), -z / self.sd
-
-    @property
-    def noise(self) -> int:
-        """The slot of the log noise variance."""
-        return len(self.offset) - 1
-
-    def clip(self, theta: Array) -> Array:
-        return np.clip(theta, self.lower, self.upper)

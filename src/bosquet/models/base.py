@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.kernels.components import Hyperparameters
+from bosquet.models.priors import Hyperparameters
 
 Array = NDArray[np.float64]
 
@@ -46,9 +46,3 @@ class PathModel(Protocol):
         """The best theta from the given starts, and its log posterior."""
 
     def posterior(self, theta: Array) -> PathPosterior: ...
-
-    def remember(self, theta: Array) -> Any:
-        """theta as JSON."""
-
-    def recall(self, remembered: Any) -> Array | None:
-        """theta from what a model of fewer trials remembered; None where it does not fit."""

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import Feature, features_of, is_category
-from bosquet.models.add_tree import CONSTANT, OWN, PriorBuilder, own_features
+from bosquet.models.add_tree import own_features
 from bosquet.models.base import Belief
 from bosquet.models.gp import Posterior
+from bosquet.models.priors import SumBuilder
 from bosquet.models.surrogate import Surrogate
 from bosquet.space import Space
 
@@ -51,13 +52,13 @@ class PathSurrogate(Surrogate):
 def independent(space: Space, kind: Kind) -> Surrogate:
     """One component per path over everything active on it, with hyper-parameters of its own."""
     _check_leaves(space, "independent")
-    builder = PriorBuilder(kind, tied=False)
+    builder = SumBuilder(kind, tied=False)
     for i, path in enumerate(space.tree.paths()):
         group = len(space.nodes) + i
         features = tuple(f for node in path for f in own_features(space, space.nodes[node]))
         if features:
-            builder.add(f"path {i}", group, features, OWN)
-        builder.add(f"level {i}", group, (), CONSTANT)
+            builder.add(f"path {i}", group, features, "own")
+        builder.add(f"level {i}", group, (), "constant")
     return PathSurrogate(space, builder.components, builder.hyperparameters())
 
 
@@ -65,7 +66,7 @@ def marginal(space: Space, kind: Kind) -> Surrogate:
     """Eq. 4: Z' Sigma_c Z, a constant per node on several paths, plus K_p, a GP per leaf."""
     _check_leaves(space, "marginal")
     paths = list(space.tree.paths())
-    builder = PriorBuilder(kind)
+    builder = SumBuilder(kind)
     for node in space.nodes:
         if sum(node.index in path for path in paths) > 1 or len(paths) == 1:
             shared = [space.dimensions[f.dimension] for f in own_features(space, node)]
@@ -76,11 +77,11 @@ def marginal(space: Space, kind: Kind) -> Surrogate:
                     f"{names}. Use 'tree-ei' or 'add-tree'"
                 )
             if node.index:  # the targets are centred: nothing at the root
-                builder.add(f"constant {node.index}", node.index, (), CONSTANT)
+                builder.add(f"constant {node.index}", node.index, (), "constant")
     for i, path in enumerate(paths):
         own = tuple(f for node in path for f in own_features(space, space.nodes[node]))
         if own:
-            builder.add(f"leaf {i}", len(space.nodes) + i, own, OWN)
+            builder.add(f"leaf {i}", len(space.nodes) + i, own, "own")
     return PathSurrogate(space, builder.components, builder.hyperparameters())
 
 
@@ -107,9 +108,9 @@ class FlatSurrogate(Surrogate):
 
 def flat(space: Space, kind: Kind) -> Surrogate:
     """Choices are categories like any other."""
-    builder = PriorBuilder(kind)
+    builder = SumBuilder(kind)
     features = tuple(f for dimension in space.dimensions for f in features_of(dimension))
-    builder.add("flat", 0, features, OWN)
+    builder.add("flat", 0, features, "own")
     return FlatSurrogate(space, builder.components, builder.hyperparameters())
 
 
@@ -131,7 +132,7 @@ class ArcSurrogate(FlatSurrogate):
         self._bend = np.pi * bend
         self._bent = [d.index for d in space.dimensions if d.node and not is_category(d.parameter)]
         self._plain = [d.index for d in space.dimensions if d.node and is_category(d.parameter)]
-        builder = PriorBuilder(kind)
+        builder = SumBuilder(kind)
         features: list[Feature] = []
         for d in space.dimensions:
             if d.index not in self._bent:
@@ -140,7 +141,7 @@ class ArcSurrogate(FlatSurrogate):
             sine, cosine = Feature(index, "difference"), Feature(len(space) + k, "difference")
             builder.share(sine, cosine)
             features += [sine, cosine]
-        builder.add("arc", 0, tuple(features), OWN)
+        builder.add("arc", 0, tuple(features), "own")
         super().__init__(space, builder.components, builder.hyperparameters())
 
     def embed(self, X: Array) -> Array:

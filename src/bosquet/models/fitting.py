@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from bosquet.kernels.components import Hyperparameters
+from bosquet.models.priors import Hyperparameters
 
 Array = NDArray[np.float64]
 

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.components import Component
 from bosquet.kernels.sums import Cross, Gram, Index, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
 from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.priors import Hyperparameters
 
 Array = NDArray[np.float64]
 

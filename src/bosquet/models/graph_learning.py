@@ -24,9 +24,9 @@ from bosquet.graphs import Clique, Edge, components, connected, edges_of, maxima
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import features_of
 from bosquet.kernels.stationary import SHAPES
-from bosquet.models.add_tree import SPECIAL_VALUES
 from bosquet.models.additive_graph import variables_of
 from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.priors import SPECIAL_VALUES
 from bosquet.space import Space
 
 Array = NDArray[np.float64]

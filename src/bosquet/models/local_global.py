@@ -21,18 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag, qr
 from scipy.optimize import minimize
 
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
 from bosquet.kernels.sums import Cross, Slopes
 from bosquet.linalg import cholesky, solve_lower
 from bosquet.models.gp import NOISE_FLOOR, solve
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.space import Space
 
@@ -88,12 +88,6 @@ class LocalGlobalGP:
             U = summary.optimise(summary.choose(self._m))
             seen = summary.summarise(U).joined(seen)
         return LocalGlobalPosterior(kernel, seen, kernel.condition(seen))
-
-    def remember(self, theta: Array) -> Any:
-        return self._local.remember(theta)
-
-    def recall(self, remembered: Any) -> Array | None:
-        return self._local.recall(remembered)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.components import Component
 from bosquet.models.base import Belief
 from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.priors import Hyperparameters
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -71,13 +71,6 @@ class SurrogateGP:
 
     def leave_one_out(self, theta: Array) -> Array:
         return self._gp.leave_one_out(theta)
-
-    def remember(self, theta: Array) -> Any:
-        return [float(value) for value in theta]
-
-    def recall(self, remembered: Any) -> Array | None:
-        fits = isinstance(remembered, list) and len(remembered) == len(self.hyper.mean)
-        return np.array(remembered) if fits else None
 
 
 class SurrogatePosterior:

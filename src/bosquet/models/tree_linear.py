@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,13 +95,6 @@ class TreeGP:
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta by L-BFGS-B from the given starts, and its log posterior."""
         return maximise(self.log_posterior, self.hyper, starts, max_iterations)
-
-    def remember(self, theta: Array) -> dict[str, float]:
-        """By name: leaves that have not been visited yet have none."""
-        return self.model.named(theta)
-
-    def recall(self, remembered: Any) -> Array | None:
-        return self.model.theta(remembered) if isinstance(remembered, dict) else None
 
     # -- conditioning ------------------------------------------------------------------------
 

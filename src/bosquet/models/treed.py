@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.kernels.components import Hyperparameters
 from bosquet.kernels.features import is_category
 from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.sampling import slice_sample
 from bosquet.space import Space
 
@@ -278,12 +278,6 @@ class TreedGP:
         """A cold fit, one that starts from the prior, has the other starts as well."""
         cold = any(np.array_equal(start, self.hyper.mean) for start in starts)
         return self._root.fit([*starts, *self._starts] if cold else starts, max_iterations)
-
-    def remember(self, theta: Array) -> Any:
-        return self._root.remember(theta)
-
-    def recall(self, remembered: Any) -> Array | None:
-        return self._root.recall(remembered)
 
     def posterior(self, theta: Array) -> TreedPosterior:
         tree = self._grow()

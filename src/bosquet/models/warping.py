@@ -11,17 +11,17 @@ fitted, sampled, and in a treed model estimated along the path of a leaf (HTBO W
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln
 
-from bosquet.kernels.components import Hyperparameters
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
 
 Array = NDArray[np.float64]
@@ -99,7 +99,7 @@ class WarpedGP:
         space = surrogate.space
         self._warped = [d.index for d in space.dimensions if is_continuous(d.parameter)]
         self._active = space.activity(X)[:, self._warped]
-        self.hyper = _with_warps(surrogate.hyper, len(self._warped))
+        self.hyper = _with_warps(surrogate.hyper, self._warped)
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array]:
         n, k = len(self._surrogate.hyper.mean), len(self._warped)
@@ -140,24 +140,21 @@ class WarpedGP:
         own, bent = self._bent(theta)
         return self._gp(bent(self._X)).leave_one_out(own)
 
-    def remember(self, theta: Array) -> Any:
-        return [float(value) for value in theta]
 
-    def recall(self, remembered: Any) -> Array | None:
-        fits = isinstance(remembered, list) and len(remembered) == len(self.hyper.mean)
-        return np.array(remembered) if fits else None
+def _with_warps(hyper: Hyperparameters, warped: Sequence[int]) -> Hyperparameters:
+    """The hyper-parameters of a surrogate, and two for each warped coordinate.
 
-
-def _with_warps(hyper: Hyperparameters, k: int) -> Hyperparameters:
-    """The hyper-parameters of a surrogate, and 2 k more that its eta does not depend on."""
-    none = np.zeros(2 * k)
+    eta does not depend on these.
+    """
+    none = np.zeros(2 * len(warped))
     return Hyperparameters(
         hyper.offset,
-        np.hstack([hyper.matrix, np.zeros((len(hyper.offset), 2 * k))]),
+        np.hstack([hyper.matrix, np.zeros((len(hyper.offset), len(none)))]),
         np.concatenate([hyper.mean, none]),
         np.concatenate([hyper.sd, none + _SD]),
         np.concatenate([hyper.lower, none - _BOUND]),
         np.concatenate([hyper.upper, none + _BOUND]),
+        (*hyper.names, *(f"warp {shape} {index}" for shape in "ab" for index in warped)),
     )
 
 

@@ -39,7 +39,6 @@ from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
 from bosquet.kernels.components import Kind
 from bosquet.models.additive_graph import (
-    GraphGP,
     GraphSurrogate,
     clique_components,
     cliques_by_node,
@@ -238,7 +237,7 @@ class Additive(GPStrategy):
         edges = self._edges(space, setting)
         if self.model != "paper":
             surrogate = GraphSurrogate(space, edges, setting.kernel, residual=bool(self.residual))
-            return GraphGP(surrogate, X, targets.z, targets.noise)
+            return SurrogateGP(surrogate, X, targets.z, targets.noise)
         last = cast(GraphSetting, setting)
         components, hyper = paper_additive(space, edges, dict(enumerate(last.lengths)), last.noise)
         return SurrogateGP(Surrogate(space, components, hyper), X, targets.z, targets.noise)

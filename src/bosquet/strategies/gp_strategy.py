@@ -245,7 +245,7 @@ class GPStrategy(Strategy):
         if setting != last:  # what was fitted is not what is there now
             fitted_at = 0
         gp, targets = model(setting)
-        recalled = gp.recall(remembered)
+        recalled = gp.hyper.recall(remembered)
         first = recalled is None
         theta = gp.hyper.mean if recalled is None else recalled
         very_few, few = n <= _VERY_FEW, n <= _FEW
@@ -270,7 +270,7 @@ class GPStrategy(Strategy):
             known = not np.isnan(targets.noise).any()
             noise = float(np.median(targets.noise) if known else np.exp(posterior.eta[-1]))
         fit = {
-            "theta": gp.remember(theta),
+            "theta": gp.hyper.remember(theta),
             "setting": asdict(setting),
             "fitted_at": fitted_at,
             "evidence": evidence,

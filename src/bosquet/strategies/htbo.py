@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
-from bosquet.kernels.components import Hyperparameters
 from bosquet.models.add_tree import add_tree
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import Targets
 from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior

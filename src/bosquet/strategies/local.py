@@ -37,7 +37,7 @@ def fit_local(task: Task, model: PathModel, z: Array, noise: Array) -> Fitted:
     """The posterior of a model of targets ``z``, from the fit of the last trial on."""
     recalled = None
     for trial in reversed(task.history.complete):
-        recalled = model.recall(trial.info.get("fits", {}).get("local"))
+        recalled = model.hyper.recall(trial.info.get("fits", {}).get("local"))
         if recalled is not None:
             break
     starts = [model.hyper.mean] if recalled is None else [recalled]
@@ -50,7 +50,7 @@ def fit_local(task: Task, model: PathModel, z: Array, noise: Array) -> Fitted:
     if task.history.noisy:
         known = not np.isnan(noise).any()
         expected = float(np.median(noise) if known else np.exp(posterior.eta[-1]))
-    info = {"fits": {"local": model.remember(theta)}}
+    info = {"fits": {"local": model.hyper.remember(theta)}}
     fitted = Fitted(task.space, posterior, z, expected, info, np.zeros((0, len(task.space))))
     return fitted.with_pending(pending_rows(task))
 
