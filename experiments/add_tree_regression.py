@@ -22,8 +22,8 @@ import bosquet as bq
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import features_of
 from bosquet.models import add_tree as model
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.priors import Hyperparameters, SumBuilder
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
 from bosquet.space import Space
 from bosquet.strategies.gp_strategy import Fitted
@@ -71,8 +71,8 @@ def test_error(name: str, configs: list[dict[str, object]], n: int) -> float:
     targets = transform(y[:n], np.full(n, np.nan))
     fits = []
     for kind in kinds:
-        surrogate = Surrogate(space, *make(kind))
-        gp = SurrogateGP(surrogate, X[:n], targets.z)
+        covariance = Covariance(space, *make(kind))
+        gp = SpaceGP(covariance, X[:n], targets.z)
         theta, evidence = gp.fit(starts(gp.hyper, n))
         fits.append((evidence, Fitted(space, gp.posterior(theta), targets.z, 0.0, {}, X[:0])))
     z = max(fits, key=lambda fit: fit[0])[1].means(X[-50:])

@@ -81,9 +81,9 @@ def test_nodes_are_searched_one_by_one():
     assert value == pytest.approx(expected, abs=1e-5)
     path = space.path(space.from_unit(x))
     parts = [
-        bound.value(*posterior.on_path([i]).moments(x[None]))[0]
+        bound.value(*posterior.of(mine).moments(x[None]))[0]
         for i in path
-        if any(c.node == i for c in components)
+        if (mine := [c for c in components if c.node == i])
     ]
     assert sum(parts) == pytest.approx(value, abs=1e-9)
 

@@ -4,7 +4,7 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI, LowerBound
 from bosquet.models.add_tree import add_tree
-from bosquet.models.gp import AdditiveGP
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.search.tree_path import Effort, PathSearch
 
 
@@ -14,9 +14,8 @@ def fitted(problem, n, seed=0):
     X = space.to_unit(configs)
     y = np.array([problem(config) for config in configs])
     z = (y - y.mean()) / y.std()
-    components, hyper = add_tree(space)
-    gp = AdditiveGP(components, hyper, X, space.tree.node_activity(X), z)
-    return space, X, z, gp.posterior(gp.fit([hyper.mean])[0])
+    gp = SpaceGP(Covariance(space, *add_tree(space)), X, z)
+    return space, X, z, gp.posterior(gp.fit([gp.hyper.mean])[0])
 
 
 @pytest.mark.parametrize("kind", [lambda z: LogEI(z.min()), lambda z: LowerBound(2.0)])

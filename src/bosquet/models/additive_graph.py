@@ -14,8 +14,8 @@ from bosquet.graphs import Clique, Edge, maximal_cliques
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import Feature, features_of
 from bosquet.models.add_tree import chain_features
+from bosquet.models.covariance import Covariance
 from bosquet.models.priors import SPECIAL_VALUES, Hyperparameters, PriorBuilder, SumBuilder
-from bosquet.models.surrogate import Surrogate
 from bosquet.space import Space
 
 _RESIDUAL = "residual"
@@ -45,7 +45,7 @@ def scales(cliques: Sequence[Clique]) -> list[float]:
     return [len(clique) / total for clique in cliques]
 
 
-class GraphSurrogate(Surrogate):
+class GraphCovariance(Covariance):
     """One component per clique with hierarchical priors.
 
     Scales are free: a common one, from which each may deviate. A variable has one length-scale

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,8 @@ from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import Feature, features_of, is_category
 from bosquet.models.add_tree import own_features
-from bosquet.models.base import Belief
-from bosquet.models.gp import Posterior
+from bosquet.models.covariance import Covariance
 from bosquet.models.priors import SumBuilder
-from bosquet.models.surrogate import Surrogate
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -34,7 +33,7 @@ _MOST_LEAVES = 256  # each with a GP of its own
 # -- one GP per path -------------------------------------------------------------------------
 
 
-class PathSurrogate(Surrogate):
+class PathCovariance(Covariance):
     """Components may live on nodes, and on whole paths: path i is group ``len(nodes) + i``."""
 
     def groups(self, X: Array) -> NDArray[np.bool_]:
@@ -44,12 +43,12 @@ class PathSurrogate(Surrogate):
             on_path[rows, index[path]] = True
         return np.hstack([self.space.tree.node_activity(X), on_path])
 
-    def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:
+    def groups_on(self, path: Sequence[int]) -> set[int]:
         index = list(self.space.tree.paths()).index(tuple(path))
-        return posterior.on_path([*path, len(self.space.nodes) + index])
+        return {*path, len(self.space.nodes) + index}
 
 
-def independent(space: Space, kind: Kind) -> Surrogate:
+def independent(space: Space, kind: Kind) -> Covariance:
     """One component per path over everything active on it, with hyper-parameters of its own."""
     _check_leaves(space, "independent")
     builder = SumBuilder(kind, tied=False)
@@ -59,10 +58,10 @@ def independent(space: Space, kind: Kind) -> Surrogate:
         if features:
             builder.add(f"path {i}", group, features, "own")
         builder.add(f"level {i}", group, (), "constant")
-    return PathSurrogate(space, builder.components, builder.hyperparameters())
+    return PathCovariance(space, builder.components, builder.hyperparameters())
 
 
-def marginal(space: Space, kind: Kind) -> Surrogate:
+def marginal(space: Space, kind: Kind) -> Covariance:
     """Eq. 4: Z' Sigma_c Z, a constant per node on several paths, plus K_p, a GP per leaf."""
     _check_leaves(space, "marginal")
     paths = list(space.tree.paths())
@@ -82,7 +81,7 @@ def marginal(space: Space, kind: Kind) -> Surrogate:
         own = tuple(f for node in path for f in own_features(space, space.nodes[node]))
         if own:
             builder.add(f"leaf {i}", len(space.nodes) + i, own, "own")
-    return PathSurrogate(space, builder.components, builder.hyperparameters())
+    return PathCovariance(space, builder.components, builder.hyperparameters())
 
 
 def _check_leaves(space: Space, name: str) -> None:
@@ -96,22 +95,21 @@ def _check_leaves(space: Space, name: str) -> None:
 # -- one GP over everything ------------------------------------------------------------------
 
 
-class FlatSurrogate(Surrogate):
+class FlatCovariance(Covariance):
     """Inactive coordinates hold the default of their parameter (the middle where it has none)."""
+
+    embeds: ClassVar[bool] = True
 
     def embed(self, X: Array) -> Array:
         return np.where(self.space.activity(X), X, _defaults(self.space))
 
-    def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:  # noqa: ARG002
-        return _Embedded(self, posterior.on_path([0]))
 
-
-def flat(space: Space, kind: Kind) -> Surrogate:
+def flat(space: Space, kind: Kind) -> Covariance:
     """Choices are categories like any other."""
     builder = SumBuilder(kind)
     features = tuple(f for dimension in space.dimensions for f in features_of(dimension))
     builder.add("flat", 0, features, "own")
-    return FlatSurrogate(space, builder.components, builder.hyperparameters())
+    return FlatCovariance(space, builder.components, builder.hyperparameters())
 
 
 def _defaults(space: Space) -> Array:
@@ -122,7 +120,7 @@ def _defaults(space: Space) -> Array:
     return units
 
 
-class ArcSurrogate(FlatSurrogate):
+class ArcCovariance(FlatCovariance):
     """x of a conditional, ordered parameter becomes (sin, cos) of pi * bend * x, and (0, 0) where
     it is inactive: a learned distance from every value, which the length-scale sets. Inactive
     categories are one more category.
@@ -160,20 +158,3 @@ class ArcSurrogate(FlatSurrogate):
         by_x[:, self._bent] *= self._bend * np.cos(angle)
         by_x[:, self._bent] -= self._bend * np.sin(angle) * gradient[:, d:]
         return by_x
-
-
-class _Embedded:
-    """A belief about embedded rows, asked at rows of the space."""
-
-    def __init__(self, surrogate: FlatSurrogate, belief: Belief) -> None:
-        self._surrogate, self._belief = surrogate, belief
-
-    def moments(self, X: Array) -> tuple[Array, Array]:
-        return self._belief.moments(self._surrogate.embed(X))
-
-    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        mean, variance, by_mean, by_variance = self._belief.moments_with_gradients(
-            self._surrogate.embed(X)
-        )
-        back = self._surrogate.pull_back
-        return mean, variance, back(X, by_mean), back(X, by_variance)

@@ -209,11 +209,6 @@ class Posterior:
             conditioned = [*rest, _join(near, mine, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned)
 
-    def on_path(self, path: Sequence[int]) -> PartialPosterior:
-        """The posterior at rows of a path (the indices of its nodes)."""
-        nodes = set(path)
-        return self.of([component for component in self.components if component.node in nodes])
-
     def of(self, components: Sequence[Component]) -> PartialPosterior:
         """The posterior of the sum of some components, at rows where they are active."""
         crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)

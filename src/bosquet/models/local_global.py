@@ -31,9 +31,9 @@ from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
 from bosquet.kernels.sums import Cross, Slopes
 from bosquet.linalg import cholesky, solve_lower
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import NOISE_FLOOR, solve
 from bosquet.models.priors import Hyperparameters
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.space import Space
 
 Array = NDArray[np.float64]
@@ -52,11 +52,11 @@ def n_inducing(dimension: int, n: int) -> int:
 
 
 class LocalGlobalGP:
-    """A surrogate on the rows inside, informed by those outside."""
+    """A GP on the rows inside, informed by those outside."""
 
     def __init__(
         self,
-        surrogate: Surrogate,
+        covariance: Covariance,
         inside: tuple[Array, Array, Array],
         outside: tuple[Array, Array, Array],
         m: int,
@@ -64,14 +64,14 @@ class LocalGlobalGP:
         """``inside`` and ``outside`` are rows, targets and noise variances (NaN: learned)."""
         if m < 1:
             raise ValueError(f"m={m} must be at least 1 inducing point")
-        self._surrogate = surrogate
+        self._covariance = covariance
         self._inside, self._outside = inside, outside
         self._m = min(m, len(outside[1]))
-        self._local = SurrogateGP(surrogate, *inside)
+        self._local = SpaceGP(covariance, *inside)
 
     @property
     def hyper(self) -> Hyperparameters:
-        return self._surrogate.hyper
+        return self._covariance.hyper
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """Hyper-parameters from the points inside alone."""
@@ -79,7 +79,7 @@ class LocalGlobalGP:
 
     def posterior(self, theta: Array) -> LocalGlobalPosterior:
         eta = self.hyper.eta(theta)
-        kernel = Kernel(self._surrogate, eta)
+        kernel = Kernel(self._covariance, eta)
         X, z, noise = self._inside
         scale = 1.0 / np.sqrt(kernel.noise(noise))
         seen = _Seen(X, np.diag(scale), scale * z)
@@ -116,21 +116,19 @@ class _Factor:
 
 
 class Kernel:
-    """The covariance of a surrogate with fixed hyper-parameters, between any rows of its space."""
+    """A covariance with fixed hyper-parameters, between any rows of its space."""
 
-    def __init__(self, surrogate: Surrogate, eta: Array) -> None:
-        self.space: Space = surrogate.space
+    def __init__(self, covariance: Covariance, eta: Array) -> None:
+        self.space: Space = covariance.space
         self.eta = eta
-        self._components = surrogate.components
-        self._groups = surrogate.groups
+        self._covariance = covariance
 
     def noise(self, known: Array) -> Array:
         return np.where(np.isnan(known), np.exp(self.eta[-1]), known) + NOISE_FLOOR
 
     def on(self, path: Sequence[int]) -> list[Component]:
         """The components that are active on a path."""
-        nodes = set(path)
-        return [component for component in self._components if component.node in nodes]
+        return self._covariance.components_on(path)
 
     def prior_variance(self, components: Sequence[Component], X: Array) -> Array:
         return np.asarray(sum((c.diagonal(X, self.eta) for c in components), np.zeros(len(X))))
@@ -142,7 +140,7 @@ class Kernel:
         return variance
 
     def against(self, X: Array) -> Against:
-        return Against(self, X, self._groups(X))
+        return Against(self, X, self._covariance.groups(X))
 
     def cross(self, A: Array, B: Array) -> Array:
         """(len(A), len(B)), rows of any paths."""

@@ -160,7 +160,7 @@ def _search_node(
     scored = _score_node(space, posterior, acquisition, node, rng)
     if scored is None:
         return NodeOptimum(np.full(len(space), 0.5), 0.0)
-    belief = posterior.on_path([node])
+    belief = posterior.of([c for c in posterior.components if c.node == node])
     continuous = [i for i in own if is_continuous(space.dimensions[i].parameter)]
     top = climb(belief, acquisition, scored[0][:_POLISHED], continuous)
     values = acquisition.value(*belief.moments(top))

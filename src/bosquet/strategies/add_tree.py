@@ -33,7 +33,7 @@ from bosquet.data import key_of
 from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.base import PathPosterior
-from bosquet.models.surrogate import Surrogate, SurrogatePosterior
+from bosquet.models.covariance import Covariance, SpacePosterior
 from bosquet.search.node_sum import maximise_node_sum, promising_paths
 from bosquet.search.tree_path import Path
 from bosquet.space import Space
@@ -41,9 +41,9 @@ from bosquet.strategies.base import Proposal
 from bosquet.strategies.gp_strategy import (
     MOST_PATHS,
     Ask,
+    CovarianceStrategy,
     GPStrategy,
     Setting,
-    SurrogateStrategy,
     bound,
 )
 from bosquet.strategies.options import ModelName, check_paper_kernel
@@ -54,7 +54,7 @@ _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many
 
 
 @dataclass(kw_only=True, eq=False)
-class AddTree(SurrogateStrategy):
+class AddTree(CovarianceStrategy):
     """An additive GP over the nodes of a space; expected improvement path by path.
 
     ``interactions`` are components over all variables along a path (Appendix E), ``constants`` a
@@ -96,16 +96,16 @@ class AddTree(SurrogateStrategy):
     def kernels(self) -> tuple[Kind, ...]:
         return ("se",) if self.model == "paper" else super().kernels
 
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
         if self.model == "paper":
-            return Surrogate(space, *paper_add_tree(space))
+            return Covariance(space, *paper_add_tree(space))
         components, hyper = add_tree(
             space,
             kind=setting.kernel,
             interactions=self._has(self.interactions),
             constants=self._has(self.constants),
         )
-        return Surrogate(space, components, hyper)
+        return Covariance(space, components, hyper)
 
     def paths_to_search(
         self, space: Space, posterior: PathPosterior, good: Array, rng: np.random.Generator
@@ -113,7 +113,7 @@ class AddTree(SurrogateStrategy):
         """Where paths are many: those of the good rows, the most promising ones, random ones."""
         paths = super().paths_to_search(space, posterior, good, rng)
         if space.n_paths > MOST_PATHS:
-            additive = cast(SurrogatePosterior, posterior).additive
+            additive = cast(SpacePosterior, posterior).additive
             best = promising_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, rng)
             known = len(good)
             paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
@@ -123,7 +123,7 @@ class AddTree(SurrogateStrategy):
         task = ask.task
         if self.acquisition == "node-ucb" and task.candidates is None:
             t = len(task.history) + 1
-            additive = cast(SurrogatePosterior, ask.fitted.posterior).additive
+            additive = cast(SpacePosterior, ask.fitted.posterior).additive
             x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), ask.rng)
             config = task.space.from_unit(x)
             if key_of(config) not in ask.taken and task.space.violation(config) is None:

@@ -39,7 +39,7 @@ from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
 from bosquet.kernels.components import Kind
 from bosquet.models.additive_graph import (
-    GraphSurrogate,
+    GraphCovariance,
     clique_components,
     cliques_by_node,
     paper_additive,
@@ -47,6 +47,7 @@ from bosquet.models.additive_graph import (
 )
 from bosquet.models.base import Belief, PathModel
 from bosquet.models.clique_sum import CliqueSum
+from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.graph_learning import (
     GraphLearning,
     GraphLikelihood,
@@ -55,7 +56,6 @@ from bosquet.models.graph_learning import (
     first_state,
     learn_graph,
 )
-from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
 from bosquet.models.transform import Targets, transform
 from bosquet.search.junction_tree import CliqueSearch, Effort
 from bosquet.search.node_sum import best_path
@@ -236,11 +236,11 @@ class Additive(GPStrategy):
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
         edges = self._edges(space, setting)
         if self.model != "paper":
-            surrogate = GraphSurrogate(space, edges, setting.kernel, residual=bool(self.residual))
-            return SurrogateGP(surrogate, X, targets.z, targets.noise)
+            covariance = GraphCovariance(space, edges, setting.kernel, residual=bool(self.residual))
+            return SpaceGP(covariance, X, targets.z, targets.noise)
         last = cast(GraphSetting, setting)
         components, hyper = paper_additive(space, edges, dict(enumerate(last.lengths)), last.noise)
-        return SurrogateGP(Surrogate(space, components, hyper), X, targets.z, targets.noise)
+        return SpaceGP(Covariance(space, components, hyper), X, targets.z, targets.noise)
 
     # -- the acquisition ---------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class Additive(GPStrategy):
     def belief_on(self, fitted: Fitted) -> Callable[[Path], Belief]:
         if self.acquisition != "ucb":
             return super().belief_on(fitted)
-        additive = cast(SurrogatePosterior, fitted.posterior).additive
+        additive = cast(SpacePosterior, fitted.posterior).additive
 
         def clique_sum(path: Path) -> Belief:
             return CliqueSum(additive, [c for c in additive.components if c.node in path])
@@ -267,7 +267,7 @@ class Additive(GPStrategy):
         return clique_sum
 
     def _clique_search(self, task: Task, fitted: Fitted) -> CliqueSearch:
-        additive = cast(SurrogatePosterior, fitted.posterior).additive
+        additive = cast(SpacePosterior, fitted.posterior).additive
         # What is refined need not begin on a fine grid: it ends at the same maximum.
         effort = Effort(refine=False) if self.model == "paper" else Effort(evaluations=400)
         return CliqueSearch(task.space, additive, clique_components(additive.components), effort)

@@ -6,37 +6,37 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from bosquet.models import baselines
-from bosquet.models.surrogate import Surrogate
+from bosquet.models.covariance import Covariance
 from bosquet.space import Space
-from bosquet.strategies.gp_strategy import Setting, SurrogateStrategy
+from bosquet.strategies.gp_strategy import CovarianceStrategy, Setting
 
 _BENDS = (0.25, 0.5, 1.0)
 
 
-class Independent(SurrogateStrategy):
+class Independent(CovarianceStrategy):
     """A GP per path: what is learned on one says nothing about another."""
 
     name: ClassVar[str] = "independent"
 
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
         return baselines.independent(space, setting.kernel)
 
 
-class Marginal(SurrogateStrategy):
+class Marginal(CovarianceStrategy):
     """The kernel of Eq. 4 of the 2017 paper, for spaces whose paths share no variables."""
 
     name: ClassVar[str] = "marginal"
 
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
         return baselines.marginal(space, setting.kernel)
 
 
-class FlatGP(SurrogateStrategy):
+class FlatGP(CovarianceStrategy):
     """One GP over all parameters, defaults where they are inactive."""
 
     name: ClassVar[str] = "flat-gp"
 
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
         return baselines.flat(space, setting.kernel)
 
 
@@ -47,15 +47,15 @@ class ArcSetting(Setting):
     bend: float = 0.5
 
 
-class Arc(SurrogateStrategy):
+class Arc(CovarianceStrategy):
     """One GP with the Arc kernel; how far the arcs bend is chosen by evidence."""
 
     name: ClassVar[str] = "arc"
     setting_class: ClassVar[type[Setting]] = ArcSetting
 
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
         bend = cast(ArcSetting, setting).bend
-        return baselines.ArcSurrogate(space, setting.kernel, bend)
+        return baselines.ArcCovariance(space, setting.kernel, bend)
 
     def _rivals(self, setting: Setting) -> list[Setting]:
         arc = cast(ArcSetting, setting)

@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
 from bosquet.data import Dataset, History, Key, key_of
+from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
-from bosquet.models.surrogate import SurrogateGP
 from bosquet.models.transform import moments, transform
 from bosquet.search.mixed import maximise_mixed
 from bosquet.search.region import Region
@@ -63,7 +63,7 @@ from bosquet.strategies.local import (
     best_candidate,
     fit_local,
     improve,
-    local_surrogate,
+    local_covariance,
     pending_rows,
 )
 from bosquet.strategies.options import one_of, whole
@@ -227,12 +227,12 @@ class BOinG(Strategy):
         z, noise = self._targets(data, inside)
         m = n_inducing(largest_dimension(task.space), len(z))
         few = int((~inside).sum()) <= m
-        surrogate = local_surrogate(task.space)
+        covariance = local_covariance(task.space)
         if self.model == "lgpga" and not few:
             inner, outer = ((data.X[rows], z[rows], noise[rows]) for rows in (inside, ~inside))
-            return fit_local(task, LocalGlobalGP(surrogate, inner, outer, m), z, noise), m
+            return fit_local(task, LocalGlobalGP(covariance, inner, outer, m), z, noise), m
         rows = inside if self.model == "local" else np.ones(len(z), dtype=bool)
-        gp = SurrogateGP(surrogate, data.X[rows], z[rows], noise[rows])
+        gp = SpaceGP(covariance, data.X[rows], z[rows], noise[rows])
         return fit_local(task, gp, z, noise), 0
 
     def _targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:

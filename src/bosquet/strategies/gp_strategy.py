@@ -1,6 +1,6 @@
 """What every strategy with a Gaussian process on paths shares: fitting, searching, exploring.
 
-A `GPStrategy` says which covariance it puts on a space (`surrogate`) and, where paths are too many
+A `GPStrategy` says which model it puts on a space (`model_on`) and, where paths are too many
 to search all, which ones to look at. The rest is here: targets, warm starts, what is chosen by
 evidence, the incumbent, pending trials, failures, candidates, duplicates.
 """
@@ -21,8 +21,8 @@ from bosquet.data import Dataset, Key, Trial, key_of
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief, PathModel, PathPosterior
+from bosquet.models.covariance import Covariance
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.node_sum import best_path
@@ -363,7 +363,7 @@ class GPStrategy(Strategy):
 
 
 @dataclass(kw_only=True, eq=False)
-class SurrogateStrategy(GPStrategy):
+class CovarianceStrategy(GPStrategy):
     """A strategy whose model is a sum of components.
 
     ``warp=True`` bends the axis of every continuous variable as the data want it.
@@ -376,15 +376,15 @@ class SurrogateStrategy(GPStrategy):
         warp_name(self.warp)
 
     @abstractmethod
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
         """The covariance on a space; theta means the same for every setting."""
 
     def check_space(self, space: Space) -> None:
-        self.surrogate(space, self.setting_class("matern52"))
+        self.covariance(space, self.setting_class("matern52"))
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
-        surrogate = self.surrogate(space, setting)
-        return on_rows(surrogate, X, targets.z, targets.noise, warp_name(self.warp))
+        covariance = self.covariance(space, setting)
+        return on_rows(covariance, X, targets.z, targets.noise, warp_name(self.warp))
 
 
 def explores(space: Space, number: int, every: int | None) -> bool:

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
 from bosquet.models.add_tree import add_tree
+from bosquet.models.covariance import Covariance
 from bosquet.models.priors import Hyperparameters
-from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import Targets
 from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
 from bosquet.models.warping import WarpName, on_rows, warp_name
@@ -104,11 +104,11 @@ class HTBO(GPStrategy):
         )
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:
-        surrogate = Surrogate(space, *add_tree(space, kind=setting.kernel))
+        covariance = Covariance(space, *add_tree(space, kind=setting.kernel))
         z, noise = targets.z, targets.noise
 
         def make(rows: NDArray[np.int64]) -> RowsModel:
-            return on_rows(surrogate, X[rows], z[rows], noise[rows], warp_name(self.warp))
+            return on_rows(covariance, X[rows], z[rows], noise[rows], warp_name(self.warp))
 
         def grow() -> Cart:
             return Cart(space, X, z, self.least)
@@ -117,7 +117,7 @@ class HTBO(GPStrategy):
             grow,
             make,
             noise,
-            starts=_starts(surrogate, make(np.arange(1)).hyper),
+            starts=_starts(covariance, make(np.arange(1)).hyper),
             inference=self.inference,
             leaf_only=self.leaf_only,
             earned=self.earned,
@@ -142,7 +142,7 @@ class HTBO(GPStrategy):
         return replace(found, info=found.info | _about(task.space, posterior, found.config))
 
 
-def _starts(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
+def _starts(covariance: Covariance, hyper: Hyperparameters) -> list[Array]:
     """Where to start as well: from short length-scales, and from much noise.
 
     A fit that begins with long ones may take for noise what it does not resolve; one that begins
@@ -150,7 +150,7 @@ def _starts(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
     """
     noisy = hyper.mean.copy()
     noisy[np.argmax(hyper.matrix[hyper.noise])] = _LOUD
-    slots = [slot for component in surrogate.components for slot in component.lengths]
+    slots = [slot for component in covariance.components for slot in component.lengths]
     if not slots:
         return [noisy]
     rough = hyper.mean.copy()  # the theta that most length-scales depend on is common to all

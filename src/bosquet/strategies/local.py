@@ -11,8 +11,8 @@ from bosquet.acquisition.base import LogEI
 from bosquet.data import Key
 from bosquet.models.add_tree import add_tree
 from bosquet.models.base import PathModel
+from bosquet.models.covariance import Covariance
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.surrogate import Surrogate
 from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import PathSearch, Scored
@@ -28,9 +28,9 @@ _COLD_ITERATIONS = 50
 _MORE = 500  # random rows of a region, where constraints leave little of it
 
 
-def local_surrogate(space: Space) -> Surrogate:
+def local_covariance(space: Space) -> Covariance:
     """The Add-Tree covariance, so that on trees shared variables inform; Matern-5/2."""
-    return Surrogate(space, *add_tree(space))
+    return Covariance(space, *add_tree(space))
 
 
 def fit_local(task: Task, model: PathModel, z: Array, noise: Array) -> Fitted:

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition import thompson
 from bosquet.data import Dataset, History, Key, key_of
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import PartialPosterior
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
 from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
@@ -51,7 +51,7 @@ from bosquet.strategies.local import (
     best_candidate,
     fit_local,
     improve,
-    local_surrogate,
+    local_covariance,
 )
 from bosquet.strategies.options import one_of, whole
 
@@ -122,17 +122,17 @@ def patience(dimension: int) -> int:
 
 
 def trust_region(
-    surrogate: Surrogate, eta: Array, centre: Array, length: float, within: Region | None = None
+    covariance: Covariance, eta: Array, centre: Array, length: float, within: Region | None = None
 ) -> Region:
     """Sides in proportion to the length-scales, with the volume of a cube of side ``length``.
 
     ``within`` another region, lengths are shares of its sides, and it is not left.
     """
-    space = surrogate.space
+    space = covariance.space
     d = len(space)
     whole = Region(space, centre, np.zeros(d), np.ones(d)) if within is None else within
     logs: dict[int, list[float]] = {}
-    for component in surrogate.components:
+    for component in covariance.components:
         if component.node in whole.path:
             for feature, slot in zip(component.features, component.lengths, strict=True):
                 if feature.kind == "difference":
@@ -206,13 +206,13 @@ class Turbo(Strategy):
         within: Region | None = None,
     ) -> Proposal | None:
         """One proposal around the best of the data, and inside a region if there is one."""
-        surrogate = local_surrogate(task.space)
+        covariance = local_covariance(task.space)
         targets = transform(data.y, data.noise)
-        gp = SurrogateGP(surrogate, data.X, targets.z, targets.noise)
+        gp = SpaceGP(covariance, data.X, targets.z, targets.noise)
         fitted = fit_local(task, gp, targets.z, targets.noise)
         best, level = incumbent(task, fitted, data.X)
         order = np.argsort(level, kind="stable")
-        region = trust_region(surrogate, fitted.posterior.eta, data.X[order[0]], length, within)
+        region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
         if self.acquisition == "thompson":
             found = self._sampled(task, fitted, region, taken, rng)
         else:
