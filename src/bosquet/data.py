@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.space import Config, Space
 
 if TYPE_CHECKING:
@@ -114,13 +114,13 @@ class Trial:
 class Dataset:
     """Completed trials as arrays, to be minimised; n rows, d unit coordinates."""
 
-    X: NDArray[np.float64]
+    X: Array
     """(n, d) unit coordinates; inactive ones hold a fixed filler."""
-    y: NDArray[np.float64]
+    y: Array
     """(n,) values, smaller is better."""
-    noise: NDArray[np.float64]
+    noise: Array
     """(n,) variances of y; NaN where unknown."""
-    active: NDArray[np.bool_]
+    active: Bools
     """(n, d) which coordinates of X exist."""
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ class History:
         return tuple(trial for trial in self.trials if trial.state == "failed")
 
     @cached_property
-    def units(self) -> NDArray[np.float64]:
+    def units(self) -> Array:
         """The unit vectors of all trials: (trials, dimensions)."""
         return self.space.to_unit([trial.config for trial in self.trials])
 

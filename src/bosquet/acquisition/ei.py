@@ -6,10 +6,9 @@ With z = (best - mean) / sd and h(z) = phi(z) + z Phi(z), EI = sd h(z).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 _SQRT_HALF_PI = np.sqrt(0.5 * np.pi)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.linalg import cholesky
-
-Array = NDArray[np.float64]
 
 
 def draw(mean: Array, covariance: Array, rng: np.random.Generator) -> Array:

@@ -18,6 +18,7 @@ from botorch.models import SingleTaskGP
 from gpytorch.means import ConstantMean
 from torch import Tensor
 
+from bosquet.arrays import Array
 from bosquet.data import History
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
@@ -25,7 +26,6 @@ from bosquet.models.covariance import Covariance
 from bosquet.models.gp import NOISE_FLOOR
 from bosquet.models.transform import moments, transform
 from bosquet.space import Config
-from bosquet.space.parameter import Array
 from bosquet.space.tree import FILLER
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Task

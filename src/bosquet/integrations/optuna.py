@@ -28,13 +28,14 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from bosquet.arrays import Array
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
 from bosquet.errors import SpaceExhausted
 from bosquet.integrations.inference import Asked, infer_space
 from bosquet.optimizer import checked_seed
 from bosquet.space import Choice, Config, Space
 from bosquet.space.optuna import distributions, to_parameter
-from bosquet.space.parameter import Array, option_labels
+from bosquet.space.parameter import option_labels
 from bosquet.space.structure import Dimension
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose

@@ -16,7 +16,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
@@ -24,6 +23,7 @@ from sklearn.model_selection._split import _yields_constant_splits
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from bosquet.arrays import Array
 from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
@@ -167,7 +167,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         evaluate: Callable[[], dict[str, Any]],
         candidates: Sequence[dict[str, Any]],
         first: int,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """The scores of candidates, by fold; NaN for one that could not be fitted.
 
         scikit-learn gives up when all fits of a call fail. In a search that goes step by step
@@ -226,7 +226,7 @@ def _failed_like(row: Mapping[str, Any], error_score: float) -> dict[str, Any]:
     return {**row, **times, **parts}
 
 
-def _history(space: Space, asked: Sequence[Trial], folds: NDArray[np.float64]) -> History:
+def _history(space: Space, asked: Sequence[Trial], folds: Array) -> History:
     """The trials with the mean over folds, and the variance that this mean has.
 
     A score is taken as candidate + fold + noise: that some folds are harder than others says

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.kernels.features import Feature
 from bosquet.kernels.stationary import SHAPES
 
-Array = NDArray[np.float64]
 Kind = Literal["constant", "matern52", "se"]
 
 

@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Member = tuple[Component, Index]
 """A component and the rows where it is active, ascending."""
 

@@ -22,12 +22,11 @@ from typing import Literal
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.space.parameter import Choice
 from bosquet.space.structure import Dimension
 
-Array = NDArray[np.float64]
 Features = Literal["linear", "fourier"]
 Kind = Literal["constant", "linear", "one-hot", "fourier"]
 

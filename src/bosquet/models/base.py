@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bosquet.arrays import Array
 from bosquet.models.priors import Hyperparameters
-
-Array = NDArray[np.float64]
 
 
 class Belief(Protocol):

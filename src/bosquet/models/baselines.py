@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import Feature, features_of, is_category
@@ -24,8 +24,6 @@ from bosquet.models.add_tree import own_features
 from bosquet.models.covariance import Covariance
 from bosquet.models.priors import SumBuilder
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
 
 _MOST_LEAVES = 256  # each with a GP of its own
 
@@ -36,7 +34,7 @@ _MOST_LEAVES = 256  # each with a GP of its own
 class PathCovariance(Covariance):
     """Components may live on nodes, and on whole paths: path i is group ``len(nodes) + i``."""
 
-    def groups(self, X: Array) -> NDArray[np.bool_]:
+    def groups(self, X: Array) -> Bools:
         on_path = np.zeros((len(X), self.space.n_paths), dtype=bool)
         index = {path: i for i, path in enumerate(self.space.tree.paths())}
         for path, rows in self.space.tree.rows_by_path(X).items():

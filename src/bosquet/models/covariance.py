@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component
 from bosquet.models.base import Belief
 from bosquet.models.gp import AdditiveGP, Posterior
 from bosquet.models.priors import Hyperparameters
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
 
 
 class Covariance:
@@ -33,7 +29,7 @@ class Covariance:
         self.components = tuple(components)
         self.hyper = hyper
 
-    def groups(self, X: Array) -> NDArray[np.bool_]:
+    def groups(self, X: Array) -> Bools:
         """Which groups each row belongs to: (n, groups); `Component.node` is a group."""
         return self.space.tree.node_activity(X)
 

@@ -16,16 +16,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.sums import Cross, Gram, Index, Member
+from bosquet.kernels.sums import Cross, Gram, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.priors import Hyperparameters
-
-Array = NDArray[np.float64]
 
 NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
 _ENTRIES = 500_000  # of cross-covariances that are held at once, by component
@@ -39,7 +37,7 @@ class Block:
         self,
         components: Sequence[Component],
         X: Array,
-        Z: NDArray[np.bool_],
+        Z: Bools,
         y: Array,
         noise: Array,
     ) -> None:
@@ -117,7 +115,7 @@ class AdditiveGP:
         components: Sequence[Component],
         hyper: Hyperparameters,
         X: Array,
-        Z: NDArray[np.bool_],
+        Z: Bools,
         y: Array,
         noise: Array | None = None,
     ) -> None:
@@ -194,7 +192,7 @@ class Posterior:
         self.eta = eta
         self._conditioned = tuple(conditioned)
 
-    def with_pending(self, X: Array, Z: NDArray[np.bool_]) -> Posterior:
+    def with_pending(self, X: Array, Z: Bools) -> Posterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
 
         Their weights alpha are exactly zero, so only the factors grow. Rows that connect two
@@ -333,7 +331,7 @@ def _join(
     )
 
 
-def _connected(Z: NDArray[np.bool_], nodes: set[int]) -> Iterator[NDArray[np.int64]]:
+def _connected(Z: Bools, nodes: set[int]) -> Iterator[Index]:
     """Groups of rows that are connected through the given nodes; ascending within a group."""
     listed = sorted(nodes)
     group = {node: node for node in listed}

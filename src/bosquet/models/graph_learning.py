@@ -17,9 +17,9 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from bosquet.arrays import Array
 from bosquet.graphs import Clique, Edge, components, connected, edges_of, maximal_cliques, treewidth
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import features_of
@@ -29,7 +29,6 @@ from bosquet.models.gp import NOISE_FLOOR
 from bosquet.models.priors import SPECIAL_VALUES
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
 Term = tuple[Clique, tuple[float, ...]]
 """A clique and the length-scales of its variables."""
 

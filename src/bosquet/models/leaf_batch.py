@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Index
 from bosquet.kernels.stationary import SHAPES
 from bosquet.kernels.weights import Weight
 from bosquet.linalg import cholesky
@@ -28,8 +28,6 @@ from bosquet.models.tree_leaves import Leaf, TreeLinear
 
 if TYPE_CHECKING:
     from bosquet.models.tree_linear import WeightPosterior
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class GivenLeaf:
 class Factored:
     """A batch, given the hyper-parameters."""
 
-    columns: NDArray[np.int64]
+    columns: Index
     L: Array
     inverse: Array
     """M_p^-1"""

@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, qr
 from scipy.optimize import minimize
 
+from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
 from bosquet.kernels.sums import Cross, Slopes
@@ -35,10 +35,7 @@ from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import NOISE_FLOOR, solve
 from bosquet.models.priors import Hyperparameters
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Path = tuple[int, ...]
+from bosquet.space.structure import Path
 
 _MOST = 50
 _ROWS_PER_INDUCING = 20
@@ -174,7 +171,7 @@ class Against:
             K[rows] = self.on(path)(A[rows])
         return K
 
-    def with_slopes(self, A: Array) -> tuple[Array, list[tuple[NDArray[np.int64], Slopes]]]:
+    def with_slopes(self, A: Array) -> tuple[Array, list[tuple[Index, Slopes]]]:
         """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
         K, slopes = np.empty((len(A), len(self._X))), []
         for path, rows in self._kernel.space.tree.rows_by_path(A).items():

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import Feature
 
-Array = NDArray[np.float64]
 Bounds = tuple[float, float]
 Role = Literal["own", "chain", "constant"]
 

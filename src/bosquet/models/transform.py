@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 _NO_INFORMATION = 1e6  # a noise variance beyond which a standardised target says nothing
 

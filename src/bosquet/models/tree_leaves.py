@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature
 from bosquet.kernels.weights import SHORTEST_WAVE, Features, Weight, kind_of
@@ -30,9 +30,8 @@ from bosquet.models.priors import (
     PriorBuilder,
 )
 from bosquet.space import Space
+from bosquet.space.structure import Path
 
-Array = NDArray[np.float64]
-Path = tuple[int, ...]
 LeafSees = Literal["own", "path"]
 
 # Priors of the default model: one common value per kind, and small deviations from it.
@@ -63,7 +62,7 @@ class Leaf:
     kernel: Component | None
     """K_p; None where g_p has no variable, so that it is b_p alone."""
     weights: tuple[Weight, ...]
-    columns: NDArray[np.int64]
+    columns: Index
     """Where their entries are in c."""
 
     @property

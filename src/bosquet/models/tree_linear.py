@@ -34,9 +34,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
 from bosquet.linalg import cholesky, inverse_from_cholesky
@@ -44,8 +44,7 @@ from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import NOISE_FLOOR, solve
 from bosquet.models.leaf_batch import Batch, Factored, GivenLeaf, Rows, batches
 from bosquet.models.tree_leaves import Leaf, TreeLinear
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Path
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -121,7 +120,7 @@ class WeightPosterior:
     B: Array
     """Lambda_c = B B', without that entry."""
 
-    def covariance_of(self, columns: NDArray[np.int64]) -> Array:
+    def covariance_of(self, columns: Index) -> Array:
         """Of some columns, for one leaf (v,) or several (g, v)."""
         return np.asarray(self.covariance[columns[..., :, None], columns[..., None, :]])
 
@@ -163,7 +162,7 @@ class TreePosterior:
         self._scale = model.scale(eta)
         self._s_b = float(np.exp(eta[model.offset]))
         self._given = {one.rows.leaf.path: one for one in given}
-        self._of_path: dict[tuple[int, ...], tuple[Array, Array]] = {}  # asked for again and again
+        self._of_path: dict[Path, tuple[Array, Array]] = {}  # asked for again and again
 
     def with_pending(self, X: Array) -> TreePosterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.

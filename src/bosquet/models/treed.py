@@ -20,8 +20,8 @@ from functools import cache
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.features import is_category
 from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.fitting import maximise, with_prior
@@ -29,9 +29,6 @@ from bosquet.models.priors import Hyperparameters
 from bosquet.models.sampling import slice_sample
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Index = NDArray[np.int64]
 Inference = Literal["map", "mcmc"]
 
 _ROUNDING = 1e-12  # of U, and of targets: a gain below it is none

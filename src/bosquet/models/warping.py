@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaln
 
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
@@ -24,7 +24,6 @@ from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import AdditiveGP, Posterior
 from bosquet.models.priors import Hyperparameters
 
-Array = NDArray[np.float64]
 WarpName = Literal["beta", "kumaraswamy"]
 Warp = Callable[[Array, Array, Array], tuple[Array, Array, Array, Array]]
 """x, log a, log b -> the warped x, and its slopes by x, log a and log b"""

@@ -21,9 +21,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array, Index
 from bosquet.graphs import Clique, JunctionTree, edges_of, junction_tree
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
@@ -32,7 +32,6 @@ from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
 Term = tuple[Clique, Array]
 """Variables, and a table with one axis for each."""
 
@@ -54,7 +53,7 @@ def max_sum(
     at_home: list[list[Term]] = [[] for _ in tree.bags]
     for clique, table in terms:
         at_home[tree.home(clique)].append((clique, table))
-    best_below: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)] * len(tree.bags)
+    best_below: list[Index] = [np.zeros(0, dtype=np.int64)] * len(tree.bags)
     total = 0.0
     for i in reversed(range(len(tree.bags))):  # lines 3-9: children before their parents
         bag, parent = tree.bags[i], tree.parents[i]

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_continuous
 from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Path
 
 _CANDIDATES = 512
 _POLISHED = 5
@@ -119,7 +118,7 @@ def promising_paths(
     acquisition: Acquisition,
     n: int,
     rng: np.random.Generator,
-) -> list[tuple[int, ...]]:
+) -> list[Path]:
     """The ``n`` paths with the largest sums of optimistic node values, best first."""
     scored = [_score_node(space, posterior, acquisition, node.index, rng) for node in space.nodes]
     values = [0.0 if one is None else float(one[1][0]) for one in scored]

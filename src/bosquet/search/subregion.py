@@ -6,20 +6,16 @@ The printed loop condition is inverted: it goes on while some tree has not stopp
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.models.forest import INACTIVE, Column, Forest
 from bosquet.search.region import Region
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
-
 _LEAF = -1  # the child of a leaf, as scikit-learn has it
 
 
-def subregion(
-    space: Space, forest: Forest, x: Array, X: Array, least: int
-) -> tuple[Region, NDArray[np.bool_]]:
+def subregion(space: Space, forest: Forest, x: Array, X: Array, least: int) -> tuple[Region, Bools]:
     """The region around ``x`` (x_g), and which rows of ``X`` are inside.
 
     From the roots along x, one level per tree and pass: a split is taken over when at least

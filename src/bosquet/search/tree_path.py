@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
 from bosquet.search.box import climb
 from bosquet.search.region import Region
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
-Path = tuple[int, ...]
+from bosquet.space.structure import Path
 
 _STEPS = (0.2, 0.05, 0.01, 0.002)  # standard deviations of perturbations, in unit coordinates
 _EXCHANGED = 12  # values of one discrete coordinate that a round of exchanges looks at

@@ -18,17 +18,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array
 from bosquet.kernels.weights import Weight
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.tree_linear import TreePosterior
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Effort, Path, PathSearch, Scored, on_path
+from bosquet.search.tree_path import Effort, PathSearch, Scored, on_path
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Path
 
 _ENUMERATED = 512  # corners of one path that are all looked at
 _GRID = 17  # values of a variable with Fourier features

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.errors import ConfigError, SpaceError
 from bosquet.space import draw, sampling, serial
 from bosquet.space.constraints import Constraint, Forbid, as_constraints
-from bosquet.space.parameter import Array, Choice, Parameter, named_parameters
+from bosquet.space.parameter import Choice, Parameter, named_parameters
 from bosquet.space.sampling import By, Method
 from bosquet.space.structure import Dimension, Node, Parameters, Tree
 

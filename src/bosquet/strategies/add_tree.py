@@ -26,17 +26,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LowerBound
+from bosquet.arrays import Array
 from bosquet.data import key_of
 from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.base import PathPosterior
 from bosquet.models.covariance import Covariance, SpacePosterior
 from bosquet.search.node_sum import maximise_node_sum, promising_paths
-from bosquet.search.tree_path import Path
 from bosquet.space import Space
+from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal
 from bosquet.strategies.gp_strategy import (
     MOST_PATHS,
@@ -47,8 +47,6 @@ from bosquet.strategies.gp_strategy import (
     bound,
 )
 from bosquet.strategies.options import ModelName, check_paper_kernel
-
-Array = NDArray[np.float64]
 
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
 

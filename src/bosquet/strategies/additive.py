@@ -31,9 +31,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LowerBound
+from bosquet.arrays import Array
 from bosquet.data import Dataset, key_of
 from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
@@ -59,9 +59,9 @@ from bosquet.models.graph_learning import (
 from bosquet.models.transform import Targets, transform
 from bosquet.search.junction_tree import CliqueSearch, Effort
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Path, on_path
+from bosquet.search.tree_path import on_path
 from bosquet.space import Space
-from bosquet.space.structure import Dimension
+from bosquet.space.structure import Dimension, Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
     Ask,
@@ -72,7 +72,6 @@ from bosquet.strategies.gp_strategy import (
 )
 from bosquet.strategies.options import ModelName, check_paper_kernel, one_of
 
-Array = NDArray[np.float64]
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
 
 _PAPER_INITIAL = 10

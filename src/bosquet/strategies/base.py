@@ -15,13 +15,13 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Index
 from bosquet.data import History, Key, Trial, key_of
 from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
 from bosquet.space import Config, Space
-from bosquet.space.parameter import Array
 from bosquet.space.sampling import sobol
+from bosquet.space.structure import Path
 
 _FRESH_DRAWS = 1_000  # samples to find a new configuration, before a finite space is enumerated
 _ENUMERABLE = 100_000  # largest finite space that is enumerated
@@ -236,7 +236,7 @@ class _Visits:
         self._by_path[path] += 1
         self._by_node[list(path)] += 1
 
-    def of(self, paths: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+    def of(self, paths: Sequence[Path]) -> Index:
         return np.array([self._by_path[path] for path in paths])
 
     def least(self, rng: np.random.Generator) -> list[dict[int, int]]:
@@ -250,7 +250,7 @@ class _Visits:
         order = np.lexsort((rng.random(len(paths)), options, self.of(paths)))
         return [self._options(paths[i]) for i in order]
 
-    def _options(self, path: tuple[int, ...]) -> dict[int, int]:
+    def _options(self, path: Path) -> dict[int, int]:
         nodes = [self._tree.nodes[i] for i in path]
         return {node.choice: node.options[0] for node in nodes if len(node.options) == 1}
 

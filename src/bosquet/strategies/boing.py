@@ -32,9 +32,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array, Bools
 from bosquet.data import Dataset, History, Key, key_of
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
@@ -69,8 +69,7 @@ from bosquet.strategies.local import (
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.turbo import Trust, Turbo, patience
 
-Array = NDArray[np.float64]
-Inside = NDArray[np.bool_]
+Inside = Bools
 LocalModel = Literal["lgpga", "local", "full"]
 
 _GOOD = 10  # evaluated rows from which the global search starts

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
+from bosquet.arrays import Array
 from bosquet.data import Dataset, Key, Trial, key_of
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
@@ -26,12 +26,11 @@ from bosquet.models.feasibility import Feasibility
 from bosquet.models.transform import Targets, log_prior_of_lambda, transform
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Path, PathSearch, Scored
+from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
+from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal, Strategy, Task, design
 from bosquet.strategies.options import AcquisitionName, KernelName, one_of, whole
-
-Array = NDArray[np.float64]
 
 MOST_PATHS = 32  # searched in one ask
 _GOOD = 8  # evaluated rows worth perturbing

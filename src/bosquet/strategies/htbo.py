@@ -29,10 +29,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array, Index
 from bosquet.models.add_tree import add_tree
 from bosquet.models.covariance import Covariance
 from bosquet.models.priors import Hyperparameters
@@ -41,9 +41,10 @@ from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, Tree
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.leaves import regions
 from bosquet.search.region import Region
-from bosquet.search.tree_path import Path, PathSearch, Scored, on_path
+from bosquet.search.tree_path import PathSearch, Scored, on_path
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
+from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import (
     Ask,
@@ -53,7 +54,6 @@ from bosquet.strategies.gp_strategy import (
 )
 from bosquet.strategies.options import one_of, whole
 
-Array = NDArray[np.float64]
 Search = Literal["box", "grid"]
 
 _ROWS = 2048  # scored in one ask, shared among the leaves
@@ -107,7 +107,7 @@ class HTBO(GPStrategy):
         covariance = Covariance(space, *add_tree(space, kind=setting.kernel))
         z, noise = targets.z, targets.noise
 
-        def make(rows: NDArray[np.int64]) -> RowsModel:
+        def make(rows: Index) -> RowsModel:
             return on_rows(covariance, X[rows], z[rows], noise[rows], warp_name(self.warp))
 
         def grow() -> Cart:

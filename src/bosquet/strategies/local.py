@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array
 from bosquet.data import Key
 from bosquet.models.add_tree import add_tree
 from bosquet.models.base import PathModel
@@ -19,8 +19,6 @@ from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Task
 from bosquet.strategies.gp_strategy import Ask, Fitted, first_free
-
-Array = NDArray[np.float64]
 
 _COLD_EVERY = 10  # trials; between, a fit goes on from that of the last trial
 _ITERATIONS = 20

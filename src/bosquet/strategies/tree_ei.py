@@ -30,22 +30,21 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array
 from bosquet.kernels.weights import Features
 from bosquet.models.base import PathModel
 from bosquet.models.transform import Targets
 from bosquet.models.tree_leaves import LeafSees, TreeLinear
 from bosquet.models.tree_linear import TreeGP, TreePosterior
-from bosquet.search.tree_path import Path
 from bosquet.search.two_step import Promise, TwoStep, promising_paths
 from bosquet.space import Config, Space
+from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
 from bosquet.strategies.options import ModelName, one_of, whole
 
-Array = NDArray[np.float64]
 Search = Literal["two-step", "full"]
 
 _MOST_PATHS = 64  # ranked in one ask

@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition import thompson
+from bosquet.arrays import Array
 from bosquet.data import Dataset, History, Key, key_of
 from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import PartialPosterior
@@ -55,7 +55,6 @@ from bosquet.strategies.local import (
 )
 from bosquet.strategies.options import one_of, whole
 
-Array = NDArray[np.float64]
 Acquisition = Literal["logei", "thompson"]
 
 LEAST_LENGTH = 2.0**-7
