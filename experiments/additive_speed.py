@@ -25,7 +25,8 @@ from bosquet.graphs import edges_of
 from bosquet.kernels.components import Kind
 from bosquet.models.additive_graph import GraphCovariance, clique_components
 from bosquet.models.covariance import SpaceGP
-from bosquet.models.graph_learning import GraphLearning, GraphLikelihood, first_state, learn_graph
+from bosquet.models.graph_learning import GraphLearning, first_state, learn_graph
+from bosquet.models.graph_likelihood import GraphLikelihood
 from bosquet.search.junction_tree import CliqueSearch
 from bosquet.strategies import Additive
 

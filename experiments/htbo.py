@@ -33,9 +33,10 @@ from numpy.typing import NDArray
 import bosquet as bq
 from bosquet.benchmarks import Problem
 from bosquet.models.add_tree import add_tree
+from bosquet.models.cart import Cart
 from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.transform import Targets
-from bosquet.models.treed import Cart, TreedGP, TreedPosterior
+from bosquet.models.treed import TreedGP, TreedPosterior
 from bosquet.models.warping import WarpedGP, beta, kumaraswamy
 from bosquet.strategies import HTBO, FlatGP, Random, Strategy
 from bosquet.strategies.gp_strategy import Setting

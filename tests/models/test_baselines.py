@@ -6,8 +6,7 @@ import bosquet as bq
 from bosquet.kernels.components import Component
 from bosquet.models import baselines
 from bosquet.models.covariance import SpaceGP
-from bosquet.models.tree_leaves import TreeLinear
-from bosquet.models.tree_linear import TreeGP
+from bosquet.models.tree_linear import TreeGP, TreeLinear
 from bosquet.testing.conformance import and_or_space, plain_tree_space, tree_space
 
 MODELS = {

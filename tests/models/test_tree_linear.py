@@ -10,8 +10,7 @@ from scipy.stats import multivariate_normal
 import bosquet as bq
 from bosquet.kernels.weights import frequencies
 from bosquet.models.gp import NOISE_FLOOR
-from bosquet.models.tree_leaves import TreeLinear, paths_through
-from bosquet.models.tree_linear import TreeGP
+from bosquet.models.tree_linear import TreeGP, TreeLinear, paths_through
 from tests.space.strategies import relaxed, spaces
 
 SPACES = {

@@ -4,10 +4,9 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.tree_leaves import TreeLinear
-from bosquet.models.tree_linear import TreeGP
+from bosquet.models.tree_linear import TreeGP, TreeLinear
 from bosquet.search import two_step as module
-from bosquet.search.two_step import Promise, TwoStep, promising_paths
+from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 
 TREE = bq.benchmarks.small_balanced(shared=True).space
 
@@ -199,7 +198,7 @@ def test_paths_that_draws_of_the_weights_like():
     model = TreeLinear(space, list(space.tree.rows_by_path(X)))
     gp = TreeGP(model, X, (y - y.mean()) / y.std())
     posterior = gp.posterior(gp.fit([model.hyper.mean])[0])
-    found = promising_paths(posterior, 16, np.random.default_rng(0))
+    found = paths_best_by_draws(posterior, 16, np.random.default_rng(0))
     assert len(set(found)) == len(found)
     assert space.tree.path_label(found[0]) == "c0=0, c1=1, c2=0, c3=1, c4=0"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bosquet.arrays import Array
 from bosquet.kernels.features import is_category, is_continuous
-from bosquet.models.treed import Cell
+from bosquet.models.cart import Cell
 from bosquet.search.region import Region
 from bosquet.search.tree_path import on_path
 from bosquet.space import Space

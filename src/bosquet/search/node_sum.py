@@ -112,7 +112,7 @@ def _own(space: Space, node: int) -> list[int]:
     return [d for d in space.nodes[node].dimensions if d not in space.tree.children]
 
 
-def promising_paths(
+def optimistic_paths(
     space: Space,
     posterior: Posterior,
     acquisition: Acquisition,

@@ -28,7 +28,7 @@ _EXCHANGED = 12  # values of one discrete coordinate that a round of exchanges l
 
 
 @dataclass(frozen=True)
-class Effort:
+class PathEffort:
     """How hard to search."""
 
     candidates: int = 2048
@@ -63,7 +63,7 @@ class PathSearch:
         belief_on: Callable[[Path], Belief],
         acquisition: Acquisition,
         feasibility: Feasibility | None = None,
-        effort: Effort | None = None,
+        effort: PathEffort | None = None,
         fixed: Mapping[int, float] | None = None,
         region: Region | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class PathSearch:
         self._belief_on = cache(belief_on)
         self._acquisition = acquisition
         self._feasibility = feasibility
-        self._effort = Effort() if effort is None else effort
+        self._effort = PathEffort() if effort is None else effort
         self._fixed = dict(fixed or {})
         self._region = region
 

@@ -34,7 +34,7 @@ from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.base import PathPosterior
 from bosquet.models.covariance import Covariance, SpacePosterior
-from bosquet.search.node_sum import maximise_node_sum, promising_paths
+from bosquet.search.node_sum import maximise_node_sum, optimistic_paths
 from bosquet.space import Space
 from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal
@@ -112,7 +112,7 @@ class AddTree(CovarianceStrategy):
         paths = super().paths_to_search(space, posterior, good, rng)
         if space.n_paths > MOST_PATHS:
             additive = cast(SpacePosterior, posterior).additive
-            best = promising_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, rng)
+            best = optimistic_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, rng)
             known = len(good)
             paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
         return paths

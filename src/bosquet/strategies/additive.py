@@ -50,14 +50,14 @@ from bosquet.models.clique_sum import CliqueSum
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.graph_learning import (
     GraphLearning,
-    GraphLikelihood,
     GraphState,
     Learned,
     first_state,
     learn_graph,
 )
+from bosquet.models.graph_likelihood import GraphLikelihood
 from bosquet.models.transform import Targets, transform
-from bosquet.search.junction_tree import CliqueSearch, Effort
+from bosquet.search.junction_tree import CliqueSearch, TableEffort
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import on_path
 from bosquet.space import Space
@@ -268,7 +268,9 @@ class Additive(GPStrategy):
     def _clique_search(self, task: Task, fitted: Fitted) -> CliqueSearch:
         additive = cast(SpacePosterior, fitted.posterior).additive
         # What is refined need not begin on a fine grid: it ends at the same maximum.
-        effort = Effort(refine=False) if self.model == "paper" else Effort(evaluations=400)
+        effort = (
+            TableEffort(refine=False) if self.model == "paper" else TableEffort(evaluations=400)
+        )
         return CliqueSearch(task.space, additive, clique_components(additive.components), effort)
 
     def starts(

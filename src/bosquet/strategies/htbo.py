@@ -5,8 +5,8 @@ J.-A. M. Assael, Z. Wang and N. de Freitas. Heteroscedastic Treed Bayesian Optim
 ==================================  =========================================================
 in the paper                        here
 ==================================  =========================================================
-tree, tau at a point, Eq. (1)       ``models.treed.Cart``
-Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``Leaf.weights``
+tree, tau at a point, Eq. (1)       ``models.cart``
+Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``CartLeaf.weights``
 p(theta)                            not given there: the priors of `AddTree`
 sampling from Eq. (2)               ``inference="mcmc"``, ``models.sampling``
 predictions from all observations   the default; ``leaf_only=True`` is without
@@ -34,10 +34,11 @@ from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array, Index
 from bosquet.models.add_tree import add_tree
+from bosquet.models.cart import Cart
 from bosquet.models.covariance import Covariance
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.transform import Targets
-from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
+from bosquet.models.treed import Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.leaves import regions
 from bosquet.search.region import Region
@@ -54,7 +55,7 @@ from bosquet.strategies.gp_strategy import (
 )
 from bosquet.strategies.options import one_of, whole
 
-Search = Literal["box", "grid"]
+LeafSearchName = Literal["box", "grid"]
 
 _ROWS = 2048  # scored in one ask, shared among the leaves
 _LEAST_ROWS = 96  # of a leaf
@@ -86,13 +87,13 @@ class HTBO(GPStrategy):
     leaf_only: bool = False
     earned: bool = True
     warp: bool | WarpName = False
-    search: Search = "box"
+    search: LeafSearchName = "box"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole("least", self.least, 2)
         one_of("inference", self.inference, get_args(Inference))
-        one_of("search", self.search, get_args(Search))
+        one_of("search", self.search, get_args(LeafSearchName))
         warp_name(self.warp)
 
     @classmethod

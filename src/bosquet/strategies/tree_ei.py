@@ -36,16 +36,15 @@ from bosquet.arrays import Array
 from bosquet.kernels.weights import Features
 from bosquet.models.base import PathModel
 from bosquet.models.transform import Targets
-from bosquet.models.tree_leaves import LeafSees, TreeLinear
-from bosquet.models.tree_linear import TreeGP, TreePosterior
-from bosquet.search.two_step import Promise, TwoStep, promising_paths
+from bosquet.models.tree_linear import LeafSees, TreeGP, TreeLinear, TreePosterior
+from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 from bosquet.space import Config, Space
 from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
 from bosquet.strategies.options import ModelName, one_of, whole
 
-Search = Literal["two-step", "full"]
+Steps = Literal["two-step", "full"]
 
 _MOST_PATHS = 64  # ranked in one ask
 _MOST_INITIAL = 64  # trials of the paper's design, where paths are more
@@ -74,7 +73,7 @@ class TreeEI(GPStrategy):
 
     features: Features = "fourier"
     leaf: LeafSees = "own"
-    search: Search = "two-step"
+    search: Steps = "two-step"
     k: int = 8
     refine_shared: bool = True
     model: ModelName = "hierarchical"
@@ -83,7 +82,7 @@ class TreeEI(GPStrategy):
         super().__post_init__()
         one_of("features", self.features, get_args(Features))
         one_of("leaf", self.leaf, get_args(LeafSees))
-        one_of("search", self.search, get_args(Search))
+        one_of("search", self.search, get_args(Steps))
         one_of("model", self.model, get_args(ModelName))
         whole("k", self.k)
 
@@ -183,6 +182,6 @@ def paths_to_rank(
     if space.n_paths <= _MOST_PATHS:
         return list(space.tree.paths())
     known = list(space.tree.rows_by_path(good))
-    promising = promising_paths(posterior, _MOST_PATHS // 2, rng)
+    promising = paths_best_by_draws(posterior, _MOST_PATHS // 2, rng)
     drawn = [space.path(config) for config in space.sample(rng, _MOST_PATHS, by="path")]
     return list(dict.fromkeys([*known, *promising, *drawn]))[:_MOST_PATHS]

@@ -55,7 +55,7 @@ from bosquet.strategies.local import (
 )
 from bosquet.strategies.options import one_of, whole
 
-Acquisition = Literal["logei", "thompson"]
+TurboAcquisition = Literal["logei", "thompson"]
 
 LEAST_LENGTH = 2.0**-7
 _FIRST = 0.8
@@ -161,12 +161,12 @@ class Turbo(Strategy):
 
     name: ClassVar[str] = "turbo"
 
-    acquisition: Acquisition = "logei"
+    acquisition: TurboAcquisition = "logei"
     most_points: int = 1000
     least_length: float = LEAST_LENGTH
 
     def __post_init__(self) -> None:
-        one_of("acquisition", self.acquisition, get_args(Acquisition))
+        one_of("acquisition", self.acquisition, get_args(TurboAcquisition))
         whole("most_points", self.most_points)
         if not 0.0 < self.least_length < _FIRST:
             raise ValueError(f"least_length={self.least_length!r} must lie between 0 and {_FIRST}")

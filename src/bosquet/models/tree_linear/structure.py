@@ -55,7 +55,7 @@ def paths_through(space: Space) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PathLeaf:
     """What is active on one path."""
 
     path: Path
@@ -127,9 +127,9 @@ class TreeLinear:
         """V, the length of c."""
         self.variance_of_column = np.repeat([w.variance for w in self.weights], sizes).astype(int)
         self.hyper = slots.finish()
-        self._leaves: dict[Path, Leaf] = {}
+        self._leaves: dict[Path, PathLeaf] = {}
 
-    def leaf(self, path: Sequence[int]) -> Leaf:
+    def leaf(self, path: Sequence[int]) -> PathLeaf:
         path = tuple(path)
         if path not in self._leaves:
             seen = [i for i in path if i in self._seen_by_leaves]
@@ -141,7 +141,7 @@ class TreeLinear:
                 kernel = Component("leaf", path[-1], self.kind, features, variance, lengths)
             mine = [i for i, weight in enumerate(self.weights) if weight.node in path]
             columns = [np.arange(self.starts[i], self.starts[i + 1]) for i in mine]
-            self._leaves[path] = Leaf(
+            self._leaves[path] = PathLeaf(
                 path,
                 kernel,
                 tuple(self.weights[i] for i in mine),

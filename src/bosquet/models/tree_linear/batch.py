@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +24,14 @@ from bosquet.kernels.stationary import SHAPES
 from bosquet.kernels.weights import Weight
 from bosquet.linalg import cholesky
 from bosquet.models.gp import NOISE_FLOOR
-from bosquet.models.tree_leaves import Leaf, TreeLinear
-
-if TYPE_CHECKING:
-    from bosquet.models.tree_linear import WeightPosterior
+from bosquet.models.tree_linear.structure import PathLeaf, TreeLinear
 
 
 @dataclass(frozen=True)
 class Rows:
     """The rows of one leaf."""
 
-    leaf: Leaf
+    leaf: PathLeaf
     X: Array
     y: Array
     noise: Array
@@ -59,6 +56,23 @@ class GivenLeaf:
     """M_p^-1 Z_p, with scaled Z_p"""
     alpha: Array
     """M_p^-1 (y_p - Z_p c) at the posterior mean of c: the inverse of Eq. (4) times y."""
+
+
+@dataclass(frozen=True)
+class WeightPosterior:
+    """c | y ~ N(Lambda_c^-1 f_c, Lambda_c^-1), for weights scaled to unit prior variance.
+
+    One entry more than V: the last is always 0, for padded columns to point to.
+    """
+
+    mean: Array
+    covariance: Array
+    B: Array
+    """Lambda_c = B B', without that entry."""
+
+    def covariance_of(self, columns: Index) -> Array:
+        """Of some columns, for one leaf (v,) or several (g, v)."""
+        return np.asarray(self.covariance[columns[..., :, None], columns[..., None, :]])
 
 
 @dataclass(frozen=True)
