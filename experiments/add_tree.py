@@ -181,7 +181,7 @@ def why_stuck(seeds: int = 20) -> str:
         y = np.array([trial.value for trial in result.trials])
         targets = transform(y, np.full(len(y), np.nan))
         X = space.to_unit([trial.config for trial in result.trials])
-        theta = covariance.hyper.recall(result.trials[-1].info["fits"]["add-tree"]["theta"])
+        theta = covariance.hyper.recall(result.trials[-1].memory["fits"]["add-tree"]["theta"])
         assert theta is not None
         belief = SpaceGP(covariance, X, targets.z).posterior(theta).on_path(path)
         mean, variance = belief.moments(space.snap(queries))

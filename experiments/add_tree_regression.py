@@ -26,7 +26,6 @@ from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.priors import Hyperparameters, SumBuilder
 from bosquet.models.transform import transform
 from bosquet.space import Space
-from bosquet.strategies.gp_strategy import Fitted
 
 ROOT = Path(__file__).parent.parent
 SIZES = (10, 15, 20, 24, 30, 40, 50)
@@ -74,8 +73,11 @@ def test_error(name: str, configs: list[dict[str, object]], n: int) -> float:
         covariance = Covariance(space, *make(kind))
         gp = SpaceGP(covariance, X[:n], targets.z)
         theta, evidence = gp.fit(starts(gp.hyper, n))
-        fits.append((evidence, Fitted(space, gp.posterior(theta), targets.z, 0.0, {}, X[:0])))
-    z = max(fits, key=lambda fit: fit[0])[1].means(X[-50:])
+        fits.append((evidence, gp.posterior(theta)))
+    posterior = max(fits, key=lambda fit: fit[0])[1]
+    z = np.empty(50)
+    for path, rows in space.tree.rows_by_path(X[-50:]).items():
+        z[rows] = posterior.on_path(path).moments(X[-50:][rows])[0]
     return float(np.log10(np.mean((z * y[:n].std() + y[:n].mean() - y[-50:]) ** 2)))
 
 

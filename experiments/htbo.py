@@ -39,7 +39,7 @@ from bosquet.models.transform import Targets
 from bosquet.models.treed import TreedGP, TreedPosterior
 from bosquet.models.warping import WarpedGP, beta, kumaraswamy
 from bosquet.strategies import HTBO, FlatGP, Random, Strategy
-from bosquet.strategies.gp_strategy import Setting
+from bosquet.strategies.fitting import Setting
 
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent

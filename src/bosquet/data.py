@@ -78,7 +78,9 @@ class Trial:
     reason: str | None = None
     """Why it failed."""
     info: dict[str, Any] = field(default_factory=dict)
-    """What the strategy says about its choice: JSON-able."""
+    """What the strategy says about its choice, for people (docs/optimizer.md): JSON-able."""
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What the strategy will read in later asks, and nobody else: JSON-able."""
 
     def __post_init__(self) -> None:
         if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 0:
@@ -108,6 +110,25 @@ class Trial:
 
     def failed(self, reason: str) -> Trial:
         return replace(self, state="failed", reason=str(reason))
+
+
+def stored_info(
+    info: dict[str, Any] | None = None, memory: dict[str, Any] | None = None, **_: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Info and memory of a stored trial.
+
+    Trials of version 0.1 have no memory: it was part of the info, and local fits were plain lists.
+    """
+    info = {} if info is None else info
+    if memory is not None:
+        return info, memory
+    memory = {name: info[name] for name in ("fits", "engine", "turbo") if name in info}
+    fits = memory.get("fits", {})
+    if isinstance(fits.get("local"), list):
+        setting = {"kernel": "matern52", "lam": 1.0}
+        local = {"theta": fits["local"], "setting": setting, "fitted_at": 0, "evidence": 0.0}
+        memory["fits"] = fits | {"local": local}
+    return {name: value for name, value in info.items() if name not in ("fits", "turbo")}, memory
 
 
 @dataclass(frozen=True)
@@ -250,6 +271,7 @@ class History:
         trials = []
         for entry in entries:
             try:
+                entry["info"], entry["memory"] = stored_info(**entry)
                 trial = Trial(**entry)
                 trials.append(replace(trial, config=space.validate(trial.config)))
             except (TypeError, ValueError) as error:

@@ -11,6 +11,8 @@ from bosquet.search.tree_path import Scored
 from bosquet.strategies import AddTree
 from bosquet.strategies import gp_strategy as module
 from bosquet.strategies.base import Task
+from bosquet.strategies.choosing import first_free
+from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import initial_trials
 
 
@@ -108,7 +110,7 @@ def test_the_distance_kept_from_a_pending_trial():
 
     def first(pending, *rows):
         scored = Scored((0,), np.array(rows)[:, None], -np.arange(len(rows), dtype=float))
-        found = module.first_free(Task(space, told), [scored], (), apart=np.array([[pending]]))
+        found = first_free(Task(space, told), [scored], (), apart=np.array([[pending]]))
         return None if found is None else found[0]["x"]
 
     assert first(0.7, 0.73, 0.67, 0.75, 0.9) == 0.75
@@ -118,10 +120,11 @@ def test_the_distance_kept_from_a_pending_trial():
 
 def test_info_says_why():
     opt = warmed(bq.benchmarks.small_balanced(), 8)
-    info = opt.ask().info
+    trial = opt.ask()
+    info = trial.info
     assert info["why"].startswith("highest logei")
     assert {"path", "acquisition"} <= info.keys()
-    fit = info["fits"]["add-tree"]
+    fit = trial.memory["fits"]["add-tree"]
     assert fit["fitted_at"] == 8
     assert {"theta", "setting", "evidence"} <= fit.keys()
     json.dumps(info, allow_nan=False)
@@ -211,12 +214,12 @@ def test_skewed_targets_are_transformed():
     opt = bq.Optimizer(space, "add-tree", seed=0)
     for config in space.sample(0, 25):
         opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-    assert opt.ask().info["fits"]["add-tree"]["setting"]["lam"] < 1.0
+    assert opt.ask().memory["fits"]["add-tree"]["setting"]["lam"] < 1.0
 
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):
     opt = warmed(bq.benchmarks.small_balanced(), 7)  # not a multiple of five: no cold start
-    last = opt.history.trials[-1].info["fits"]["add-tree"]["theta"]
+    last = opt.history.trials[-1].memory["fits"]["add-tree"]["theta"]
     starts = []
     fit = AdditiveGP.fit
 
@@ -266,6 +269,6 @@ def test_what_is_believed_of_a_pending_trial_is_not_gained_again(monkeypatch):
 def test_transforms_are_no_stronger_than_a_logarithm():
     strategy = AddTree()
     for lam, others in ((0.0, {0.5}), (1.0, {0.5, 1.5}), (2.0, {1.5})):
-        rivals = strategy._rivals(module.Setting("se", lam))
+        rivals = strategy.rivals(Setting("se", lam))
         assert {rival.lam for rival in rivals if rival.kernel == "se"} == others
         assert [rival.lam for rival in rivals if rival.kernel == "matern52"] == [lam]

@@ -11,7 +11,8 @@ from bosquet.data import History, Trial
 from bosquet.models.transform import Targets
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
-from bosquet.strategies.gp_strategy import Ask, Setting
+from bosquet.strategies.choosing import Ask
+from bosquet.strategies.fitting import Setting
 
 
 def rough(config):
@@ -140,7 +141,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
     fitted = strategy.fit(task, data, np.random.default_rng(0))
     best = float(fitted.z.min())
     taken = {t.key for t in trials}
-    found = strategy._next(Ask(task, fitted, best, data.X, taken, np.random.default_rng(0)))
+    found = strategy.next(Ask(task, fitted, best, data.X, taken, np.random.default_rng(0)))
     posterior, expected = fitted.posterior, {}
     for config in task.left(taken):
         x = space.to_unit([config])
@@ -148,7 +149,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
         values = [LogEI(best).value(*belief.moments(x))[0] for belief in leaf.on_path((0,))]
         expected[config["x"]] = np.log(np.mean(np.exp(values)))
     assert found.config["x"] == max(expected, key=expected.get)
-    assert found.info["acquisition"] == pytest.approx(max(expected.values()))
+    assert found.value == pytest.approx(max(expected.values()))
 
 
 def test_the_grid_covers_all_paths_and_what_is_near_the_best():
@@ -210,8 +211,8 @@ def test_other_strategies_can_warp(strategy):
     def objective(config):
         return np.log10(config["x"] + 1e-3) ** 2 + config.get("y", 1.0)
 
-    found = asked(space, objective, 14, strategy).info["fits"][strategy.name]["theta"]
-    plain = asked(space, objective, 14, type(strategy)()).info["fits"][strategy.name]["theta"]
+    found = asked(space, objective, 14, strategy).memory["fits"][strategy.name]["theta"]
+    plain = asked(space, objective, 14, type(strategy)()).memory["fits"][strategy.name]["theta"]
     assert len(found) == len(plain) + 4
     assert found["warp a 0"] < -0.1  # its low end is stretched
 

@@ -130,11 +130,12 @@ def test_pending_trials_are_conditioned_on():
 
 
 def test_info_says_why():
-    info = run(bq.benchmarks.small_balanced(shared=True), "tree-ei", 9).ask().info
+    trial = run(bq.benchmarks.small_balanced(shared=True), "tree-ei", 9).ask()
+    info = trial.info
     assert info["why"].startswith("highest log EI")
     assert {"path", "acquisition", "path_ei"} <= info.keys()
     assert list(info["path_ei"].values()) == sorted(info["path_ei"].values(), reverse=True)
-    fit = info["fits"]["tree-ei"]
+    fit = trial.memory["fits"]["tree-ei"]
     assert fit["fitted_at"] == 9
     assert {"variance", "length", "constant", "slope", "offset", "noise"} <= fit["theta"].keys()
     json.dumps(info, allow_nan=False)
@@ -142,7 +143,7 @@ def test_info_says_why():
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):
     opt = run(bq.benchmarks.small_balanced(), "tree-ei", 7)  # not a multiple of five: one start
-    last = opt.history.trials[-1].info["fits"]["tree-ei"]["theta"]
+    last = opt.history.trials[-1].memory["fits"]["tree-ei"]["theta"]
     seen = []
     fit = TreeGP.fit
 
@@ -172,7 +173,7 @@ def test_skewed_targets_are_transformed_but_not_in_the_paper():
         opt = bq.Optimizer(space, name, seed=0)
         for config in space.sample(0, 25):
             opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-        lambdas[name] = opt.ask().info["fits"]["tree-ei"]["setting"]["lam"]
+        lambdas[name] = opt.ask().memory["fits"]["tree-ei"]["setting"]["lam"]
     assert lambdas["tree-ei"] < 1.0 == lambdas["tree-ei.paper"]
 
 

@@ -49,12 +49,11 @@ class BosquetModel(SingleTaskGP):  # type: ignore[misc]
         chosen = _checked(strategy, history)
         data = history.dataset()
         plain = History(
-            history.space, [replace(t, info={}) for t in history.trials], history.direction
+            history.space, [replace(t, memory={}) for t in history.trials], history.direction
         )
         task = Task(history.space, plain, seed=seed)
         fitted = chosen.fit(task, data, np.random.default_rng(seed))
-        setting = chosen.setting_class(**fitted.info["fits"][chosen.name]["setting"])
-        covariance = chosen.covariance(history.space, setting)
+        covariance = chosen.covariance(history.space, fitted.record.setting)
         if covariance.embeds:
             raise ValueError(
                 f"strategy={chosen.name!r} embeds its rows, which has no gradient here: use "

@@ -29,7 +29,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bosquet.arrays import Array
-from bosquet.data import Direction, Evaluation, History, Trial, key_of
+from bosquet.data import Direction, Evaluation, History, Trial, key_of, stored_info
 from bosquet.errors import SpaceExhausted
 from bosquet.integrations.inference import Asked, infer_space
 from bosquet.optimizer import checked_seed
@@ -111,7 +111,12 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
             self._tell_inferred(study, view, len(others))
             task = self._task(study, trial, view, others)
             proposal = self._propose(task, view)
-            stored = {"config": proposal.config, "info": proposal.info, "space": view.digest}
+            stored = {
+                "config": proposal.config,
+                "info": proposal.info(view.space),
+                "memory": proposal.memory,
+                "space": view.digest,
+            }
             study._storage.set_trial_system_attr(trial._trial_id, _PROPOSAL, stored)
         values = view.values_of(proposal.config)
         return {name: value for name, value in values.items() if name in search_space}
@@ -172,14 +177,14 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         if isinstance(view, _Inferred):
             found = _with_unseen_options(task, rng)
             if found is not None:
-                return Proposal(found, {"why": "an option not tried yet may bring parameters"})
+                return Proposal(found, why="an option not tried yet may bring parameters")
         elif space.has_defaults and key_of(space.default_config()) not in task.seen:
-            return Proposal(space.default_config(), {"why": "initial"})
+            return Proposal(space.default_config(), why="initial")
         try:
             return propose(self._strategy, task, 1, rng)[0]
         except SpaceExhausted as exhausted:
             _logger.warning(f"{exhausted}; trial {task.index} repeats one at random.")
-            return Proposal(space.sample(rng), {"why": "nothing new is left"})
+            return Proposal(space.sample(rng), why="nothing new is left")
 
 
 def suggest_config(trial: optuna.Trial, space: Space) -> Config:
@@ -294,7 +299,8 @@ class _View(ABC):
         config = self.config_of(trial)
         if config is None:
             return None
-        begun = Trial(trial.number, config, info=self.info_of(trial))
+        info, memory = self.stored_about(trial)
+        begun = Trial(trial.number, config, info=info, memory=memory)
         as_begun = trial.state in (TrialState.RUNNING, TrialState.PRUNED)
         return begun if as_begun else _ended(begun, trial)
 
@@ -302,10 +308,12 @@ class _View(ABC):
     def values_of(self, config: Config) -> dict[str, Any]:
         """A configuration as Optuna's values, by name."""
 
-    def info_of(self, trial: FrozenTrial) -> dict[str, Any]:
-        """What the strategy said about a trial; fits of another space do not count."""
+    def stored_about(self, trial: FrozenTrial) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Info and memory of a trial; those of another space do not count."""
         stored = trial.system_attrs.get(_PROPOSAL, {})
-        return dict(stored["info"]) if stored.get("space") == self.digest else {}
+        if stored.get("space") != self.digest:
+            return {}, {}
+        return stored_info(stored["info"], stored.get("memory"))
 
 
 def _not_asked_yet(trial: FrozenTrial) -> Config:

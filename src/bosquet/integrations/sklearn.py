@@ -11,6 +11,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -153,7 +154,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
                     (config,) = fresh_configs(fresh, 1, rng, taken)
                 except SpaceExhausted:
                     break
-                trial = Trial(trial.number, config, info=trial.info)
+                trial = replace(trial, config=config)
             taken.add(trial.key)
             asked.append(trial)
         if not asked:

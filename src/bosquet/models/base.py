@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from bosquet.arrays import Array
 from bosquet.models.priors import Hyperparameters
@@ -32,7 +32,10 @@ class PathPosterior(Protocol):
         """The same mean with less variance: conditioned on believing the mean at new rows."""
 
 
-class PathModel(Protocol):
+P_co = TypeVar("P_co", bound=PathPosterior, covariant=True)
+
+
+class PathModel(Protocol[P_co]):
     """A model of targets at rows of a space, with hyper-parameters to be fitted."""
 
     @property
@@ -41,4 +44,4 @@ class PathModel(Protocol):
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta from the given starts, and its log posterior."""
 
-    def posterior(self, theta: Array) -> PathPosterior: ...
+    def posterior(self, theta: Array) -> P_co: ...

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component
-from bosquet.models.base import Belief
+from bosquet.models.base import Belief, PathPosterior
 from bosquet.models.gp import AdditiveGP, Posterior
 from bosquet.models.priors import Hyperparameters
 from bosquet.space import Space
@@ -80,6 +80,13 @@ class SpaceGP:
 
     def leave_one_out(self, theta: Array) -> Array:
         return self._gp.leave_one_out(theta)
+
+
+class AdditivePosterior(PathPosterior, Protocol):
+    """The posterior of a sum of components, which can be asked for some of them."""
+
+    @property
+    def additive(self) -> Posterior: ...
 
 
 class SpacePosterior:

@@ -32,7 +32,7 @@ _BURN_IN = 4
 _WIDTH = 1.0  # of slices, in logarithms
 
 
-class RowsModel(PathModel, Protocol):
+class RowsModel(PathModel[PathPosterior], Protocol):
     """A model of some rows whose likelihood can be weighed with that of others."""
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:

@@ -102,9 +102,9 @@ class Region:
                 volume *= width if is_continuous(d.parameter) else max(width, 1.0 / n)
         return volume
 
-    # -- as JSON, for the info of trials -----------------------------------------------------
+    # -- as JSON, for the memory of trials ---------------------------------------------------
 
-    def to_info(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "centre": self.centre.tolist(),
             "lower": self.lower.tolist(),
@@ -113,7 +113,7 @@ class Region:
         }
 
     @classmethod
-    def from_info(cls, space: Space, info: Mapping[str, Any]) -> Self:
-        allowed = {int(index): tuple(options) for index, options in info["allowed"].items()}
-        centre, lower, upper = (np.array(info[name]) for name in ("centre", "lower", "upper"))
+    def from_json(cls, space: Space, stored: Mapping[str, Any]) -> Self:
+        allowed = {int(index): tuple(options) for index, options in stored["allowed"].items()}
+        centre, lower, upper = (np.array(stored[name]) for name in ("centre", "lower", "upper"))
         return cls(space, centre, lower, upper, allowed)

@@ -23,29 +23,20 @@ path's own posterior does not have that problem.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self, cast
-
-import numpy as np
+from typing import ClassVar, Self
 
 from bosquet.acquisition.base import LowerBound
-from bosquet.arrays import Array
 from bosquet.data import key_of
 from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree
-from bosquet.models.base import PathPosterior
-from bosquet.models.covariance import Covariance, SpacePosterior
+from bosquet.models.covariance import AdditivePosterior, Covariance
 from bosquet.search.node_sum import maximise_node_sum, optimistic_paths
 from bosquet.space import Space
 from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal
-from bosquet.strategies.gp_strategy import (
-    MOST_PATHS,
-    Ask,
-    CovarianceStrategy,
-    GPStrategy,
-    Setting,
-    bound,
-)
+from bosquet.strategies.choosing import Ask
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import MOST_PATHS, CovarianceStrategy, GPStrategy, bound
 from bosquet.strategies.options import ModelName, check_paper_kernel
 
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
@@ -105,25 +96,24 @@ class AddTree(CovarianceStrategy):
         )
         return Covariance(space, components, hyper)
 
-    def paths_to_search(
-        self, space: Space, posterior: PathPosterior, good: Array, rng: np.random.Generator
-    ) -> list[Path]:
+    def paths_to_search(self, ask: Ask[AdditivePosterior]) -> list[Path]:
         """Where paths are many: those of the good rows, the most promising ones, random ones."""
-        paths = super().paths_to_search(space, posterior, good, rng)
+        paths = super().paths_to_search(ask)
+        space = ask.task.space
         if space.n_paths > MOST_PATHS:
-            additive = cast(SpacePosterior, posterior).additive
-            best = optimistic_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, rng)
-            known = len(good)
+            additive = ask.fitted.posterior.additive
+            best = optimistic_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, ask.rng)
+            known = len(ask.good)
             paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
         return paths
 
-    def _next(self, ask: Ask) -> Proposal | None:
+    def next(self, ask: Ask[AdditivePosterior]) -> Proposal | None:
         task = ask.task
         if self.acquisition == "node-ucb" and task.candidates is None:
             t = len(task.history) + 1
-            additive = cast(SpacePosterior, ask.fitted.posterior).additive
+            additive = ask.fitted.posterior.additive
             x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), ask.rng)
             config = task.space.from_unit(x)
             if key_of(config) not in ask.taken and task.space.violation(config) is None:
-                return self.proposal(task.space, config, {task.space.path_label(config): value})
-        return super()._next(ask)
+                return self.proposal(config, value, {task.space.path_label(config): value})
+        return super().next(ask)

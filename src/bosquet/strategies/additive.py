@@ -28,11 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from bosquet.acquisition.base import Acquisition, LowerBound
+from bosquet.acquisition.base import LowerBound
 from bosquet.arrays import Array
 from bosquet.data import Dataset, key_of
 from bosquet.errors import ConfigError, SpaceError
@@ -45,7 +45,6 @@ from bosquet.models.additive_graph import (
     paper_additive,
     variables_of,
 )
-from bosquet.models.base import Belief, PathModel
 from bosquet.models.clique_sum import CliqueSum
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.graph_learning import (
@@ -59,17 +58,13 @@ from bosquet.models.graph_likelihood import GraphLikelihood
 from bosquet.models.transform import Targets, transform
 from bosquet.search.junction_tree import CliqueSearch, TableEffort
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import on_path
+from bosquet.search.tree_path import PathSearch, on_path
 from bosquet.space import Space
 from bosquet.space.structure import Dimension, Path
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import (
-    Ask,
-    Fitted,
-    GPStrategy,
-    Setting,
-    feasibility_of,
-)
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.fitting import Fitted, Setting
+from bosquet.strategies.gp_strategy import GPStrategy
 from bosquet.strategies.options import ModelName, check_paper_kernel, one_of
 
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
@@ -97,7 +92,7 @@ class GraphSetting(Setting):
 
 
 @dataclass(kw_only=True, eq=False)
-class Additive(GPStrategy):
+class Additive(GPStrategy[SpacePosterior]):
     """An additive GP over groups of variables that may overlap.
 
     The groups are given by name (``groups=[("a", "b"), ("b", "c")]``; whoever is in none is alone),
@@ -172,15 +167,22 @@ class Additive(GPStrategy):
             return tuple(edges_of(_indices(space, group) for group in self.groups))
         return tuple(edges_of(variables_of(space))) if self.graph == "full" else None
 
-    def _edges(self, space: Space, setting: Setting) -> tuple[Edge, ...]:
+    def _edges(self, space: Space, setting: GraphSetting) -> tuple[Edge, ...]:
         declared = self._declared(space)
-        return cast(GraphSetting, setting).edges if declared is None else declared
+        return setting.edges if declared is None else declared
+
+    def fit(self, task: Task, data: Dataset, rng: np.random.Generator) -> Fitted[SpacePosterior]:
+        last = self.last_fit(task)
+        assert isinstance(last.setting, GraphSetting)
+        setting, graph = self.structured(task, data, last.setting, rng)
+        if setting != last.setting:  # what was fitted is not what is there now
+            last = replace(last, setting=setting, fitted_at=0)
+        return replace(self.fit_from(last, task, data), about=graph)
 
     def structured(
-        self, task: Task, data: Dataset, last: Setting, rng: np.random.Generator
-    ) -> tuple[Setting, dict[str, Any]]:
-        """The graph to use now: learned when that is due, else the last one."""
-        setting = cast(GraphSetting, last)
+        self, task: Task, data: Dataset, setting: GraphSetting, rng: np.random.Generator
+    ) -> tuple[GraphSetting, dict[str, Any]]:
+        """The graph to use now, learned when that is due, else the last one; and its groups."""
         marginals = {}
         learns = self.model == "paper" or self.graph in ("learned", "disjoint")
         n = len(data.y)
@@ -232,76 +234,84 @@ class Additive(GPStrategy):
             kind = "overlap" if self.graph == "learned" else "disjoint"
         return learn_graph(space, likelihood, start, self.learning, rng, kind)
 
-    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> SpaceGP:
+        assert isinstance(setting, GraphSetting)
         edges = self._edges(space, setting)
         if self.model != "paper":
             covariance = GraphCovariance(space, edges, setting.kernel, residual=bool(self.residual))
             return SpaceGP(covariance, X, targets.z, targets.noise)
-        last = cast(GraphSetting, setting)
-        components, hyper = paper_additive(space, edges, dict(enumerate(last.lengths)), last.noise)
+        lengths = dict(enumerate(setting.lengths))
+        components, hyper = paper_additive(space, edges, lengths, setting.noise)
         return SpaceGP(Covariance(space, components, hyper), X, targets.z, targets.noise)
 
     # -- the acquisition ---------------------------------------------------------------------
 
-    def _bound(self, task: Task) -> LowerBound:
+    def bound(self, task: Task) -> LowerBound:
         """beta_t = 0.5 log 2t (Table 1)."""
         t = max(len(task.history) + 1 - self.initial_trials(task.space), 1)
         return LowerBound(0.5 * float(np.log(2.0 * t)))
 
-    def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
-        return (
-            self._bound(task)
-            if self.acquisition == "ucb"
-            else super().acquisition_at(task, fitted, best)
-        )
-
-    def belief_on(self, fitted: Fitted) -> Callable[[Path], Belief]:
+    def path_search(self, ask: Ask[SpacePosterior]) -> PathSearch:
         if self.acquisition != "ucb":
-            return super().belief_on(fitted)
-        additive = cast(SpacePosterior, fitted.posterior).additive
+            return super().path_search(ask)
+        on_path = clique_sums(ask.fitted)
+        return PathSearch(ask.task.space, on_path, self.bound(ask.task), feasibility_of(ask.task))
 
-        def clique_sum(path: Path) -> Belief:
-            return CliqueSum(additive, [c for c in additive.components if c.node in path])
-
-        return clique_sum
-
-    def _clique_search(self, task: Task, fitted: Fitted) -> CliqueSearch:
-        additive = cast(SpacePosterior, fitted.posterior).additive
+    def clique_search(self, ask: Ask[SpacePosterior]) -> CliqueSearch:
+        additive = ask.fitted.posterior.additive
         # What is refined need not begin on a fine grid: it ends at the same maximum.
-        effort = (
-            TableEffort(refine=False) if self.model == "paper" else TableEffort(evaluations=400)
-        )
-        return CliqueSearch(task.space, additive, clique_components(additive.components), effort)
+        paper = self.model == "paper"
+        effort = TableEffort(refine=False) if paper else TableEffort(evaluations=400)
+        components = clique_components(additive.components)
+        return CliqueSearch(ask.task.space, additive, components, effort)
 
-    def starts(
-        self,
-        task: Task,
-        fitted: Fitted,
-        acquisition: Acquisition,
-        rng: np.random.Generator,
-    ) -> tuple[Array, dict[str, Any]]:
-        """The optima of the summed bounds and of the mean, by message passing."""
-        search = self._clique_search(task, fitted)
-        if not search.passes:  # random rows are what the search by paths begins with anyway
-            return super().starts(task, fitted, acquisition, rng)[0], {"search": search.said}
-        rows = [search.maximise(b, rng).rows[0] for b in (self._bound(task), LowerBound(0.0))]
-        return np.array(rows), {"search": search.said}
-
-    def _next(self, ask: Ask) -> Proposal | None:
+    def next(self, ask: Ask[SpacePosterior]) -> Proposal | None:
         task = ask.task
-        if self.acquisition == "ucb" and task.candidates is None and feasibility_of(task) is None:
-            bound = self._bound(task)
-            optimum = self._clique_search(task, ask.fitted).maximise(bound, ask.rng)
-            path = task.space.tree.path_of(best_path(task.space, optimum.values)[1])
-            rows = on_path(task.space, path, optimum.rows.copy())
-            values = bound.value(*self.belief_on(ask.fitted)(path).moments(rows))
-            configs = task.space.from_unit(rows)
-            for config, value in zip(configs, values, strict=True):  # the refined one first
-                if key_of(config) not in ask.taken and task.space.violation(config) is None:
-                    label = task.space.path_label(config)
-                    proposal = self.proposal(task.space, config, {label: float(value)})
-                    return replace(proposal, info=proposal.info | {"search": optimum.said})
-        return super()._next(ask)
+        if task.candidates is not None:
+            return super().next(ask)
+        if self.acquisition == "ucb" and feasibility_of(task) is None:
+            found = self._by_message_passing(ask)
+            if found is not None:
+                return found
+        cliques = self.clique_search(ask)
+        found = self.best_found(ask, self.path_search(ask), self.starts(ask, cliques))
+        return found and replace(found, about=found.about | {"search": cliques.said})
+
+    def starts(self, ask: Ask[SpacePosterior], cliques: CliqueSearch) -> Array | None:
+        """Where the search by paths starts: the optima of the summed bounds and of the mean.
+
+        Where messages cannot be passed there are random rows, which that search has anyway.
+        """
+        if not cliques.passes:
+            return None
+        bounds = (self.bound(ask.task), LowerBound(0.0))
+        return np.array([cliques.maximise(bound, ask.rng).rows[0] for bound in bounds])
+
+    def _by_message_passing(self, ask: Ask[SpacePosterior]) -> Proposal | None:
+        """The maximum of the summed bounds, unless it is taken or violates a constraint."""
+        space, bound = ask.task.space, self.bound(ask.task)
+        optimum = self.clique_search(ask).maximise(bound, ask.rng)
+        path = space.tree.path_of(best_path(space, optimum.values)[1])
+        rows = on_path(space, path, optimum.rows.copy())
+        values = bound.value(*clique_sums(ask.fitted)(path).moments(rows))
+        configs = space.from_unit(rows)
+        for config, value in zip(configs, values, strict=True):  # the refined one first
+            if key_of(config) not in ask.taken and space.violation(config) is None:
+                found = self.proposal(
+                    config, float(value), {space.path_label(config): float(value)}
+                )
+                return replace(found, about=found.about | {"search": optimum.said})
+        return None
+
+
+def clique_sums(fitted: Fitted[SpacePosterior]) -> Callable[[Path], CliqueSum]:
+    """By path, the belief in which each component has a confidence of its own."""
+    additive = fitted.posterior.additive
+
+    def on_path(path: Path) -> CliqueSum:
+        return CliqueSum(additive, [c for c in additive.components if c.node in path])
+
+    return on_path
 
 
 def _checked_groups(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bosquet.arrays import Array, Index
-from bosquet.data import History, Key, Trial, key_of
+from bosquet.data import History, Key, Trial, as_number, key_of
 from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
@@ -54,10 +54,14 @@ class Task:
         return frozenset() if self.history.noisy else self.seen
 
     @cached_property
+    def pending_rows(self) -> Array:
+        """Unit vectors of the pending trials."""
+        return self.space.to_unit([trial.config for trial in self.pending])
+
+    @cached_property
     def visited(self) -> Array:
         """Unit vectors of all trials, ended or pending."""
-        pending = self.space.to_unit([trial.config for trial in self.pending])
-        return np.vstack([self.history.units, pending])
+        return np.vstack([self.history.units, self.pending_rows])
 
     def left(self, taken: Collection[Key]) -> list[Config]:
         """The candidates that are not taken."""
@@ -66,10 +70,66 @@ class Task:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A configuration to try, and what the strategy says about it (JSON-able)."""
+    """A configuration to try, what to tell people about it, and what to remember."""
 
     config: Config
-    info: dict[str, Any] = field(default_factory=dict)
+    value: float | None = None
+    """Of the acquisition function, where there is one."""
+    why: str = ""
+    """In one sentence."""
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What later asks of the strategy read: JSON-able, and not for people."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What else there is to tell, by name: JSON-able."""
+    strategy: str | None = None
+    """The name of the strategy whose choice it is."""
+
+    def __post_init__(self) -> None:
+        if self.value is not None:
+            as_number(self.value, "the value of a Proposal")
+
+    def info(self, space: Space) -> dict[str, Any]:
+        """What people read in `Trial.info`."""
+        info: dict[str, Any] = {"path": space.path_label(self.config), "why": self.why}
+        if self.strategy is not None:
+            info["strategy"] = self.strategy
+        if self.value is not None:
+            info["acquisition"] = self.value
+        return info | self.about
+
+
+class Batch:
+    """The proposals made so far in one ask, and what they mean for the next one."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        """As it was before the first proposal."""
+        self.proposals: list[Proposal] = []
+        self.taken = set(task.taken)
+
+    def add(self, proposal: Proposal) -> None:
+        self.proposals.append(proposal)
+        if not self.task.history.noisy:
+            self.taken.add(key_of(proposal.config))
+
+    def fill(self, proposals: Iterable[Proposal], n: int) -> list[Proposal]:
+        """Adds up to ``n`` proposals, each before the next one is made."""
+        for proposal in proposals:
+            self.add(proposal)
+            if len(self.proposals) == n:
+                break
+        return self.proposals
+
+    @property
+    def index(self) -> int:
+        """The number of the next trial."""
+        return self.task.index + len(self.proposals)
+
+    @property
+    def now(self) -> Task:
+        """The task with the proposals made so far pending."""
+        trials = [Trial(self.task.index + i, p.config) for i, p in enumerate(self.proposals)]
+        return replace(self.task, pending=(*self.task.pending, *trials), index=self.index)
 
 
 class Strategy(ABC):
@@ -94,31 +154,45 @@ class Strategy(ABC):
         return cls()
 
 
+class SequentialStrategy(Strategy):
+    """A strategy that makes one proposal after the other, each with those before it pending."""
+
+    @abstractmethod
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        """As many proposals as are taken; the ones already made are in ``batch``.
+
+        It ends where nothing more is found. When it ends without any, as while there are too few
+        trials for a model, the space-filling design proposes.
+        """
+
+    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        batch = Batch(task)
+        return batch.fill(self.proposals(batch, rng), n) or design(task, n, rng)
+
+
 def propose(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     """Asks a strategy, and replaces what it proposes twice by new random configurations."""
-    proposals: list[Proposal] = []
-    taken = set(task.taken)
+    batch = Batch(task)
     allowed = None if task.candidates is None else {key_of(c) for c in task.candidates}
     for proposal in strategy.propose(task, n, rng)[:n]:
         try:
             config = task.space.validate(proposal.config)
         except ConfigError as error:
             raise ConfigError(f"strategy {strategy.name!r} proposed a bad one: {error}") from error
-        info = proposal.info
+        about = proposal.about
         if allowed is not None and key_of(config) not in allowed:
             raise ConfigError(f"strategy {strategy.name!r} proposed {config}: not a candidate")
-        if key_of(config) in taken:
+        if key_of(config) in batch.taken:
             try:
-                config = fresh_configs(task, 1, rng, taken)[0]
+                config = fresh_configs(task, 1, rng, batch.taken)[0]
             except SpaceExhausted:
                 break
-            info = info | {"replaced": "a configuration already taken, by a random one"}
-        if not task.history.noisy:
-            taken.add(key_of(config))
-        proposals.append(Proposal(config, info))
-    if not proposals:
+            about = about | {"replaced": "a configuration already taken, by a random one"}
+        by = proposal.strategy or strategy.name
+        batch.add(replace(proposal, config=config, about=about, strategy=by))
+    if not batch.proposals:
         raise _exhausted(task)
-    return proposals
+    return batch.proposals
 
 
 def fresh_configs(
@@ -179,20 +253,16 @@ def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     """
     points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)
-    taken = set(task.taken)
-    proposals: list[Proposal] = []
+    batch = Batch(task)
     for point in points:
-        config = _near(task, visits, point, rng, taken)
+        config = _near(task, visits, point, rng, batch.taken)
         if config is None:
             break
         visits.add(config)
-        if not task.history.noisy:
-            taken.add(key_of(config))
-        path = task.space.path_label(config)
-        proposals.append(Proposal(config, {"path": path, "why": "space-filling design"}))
-    if not proposals:
+        batch.add(Proposal(config, why="space-filling design"))
+    if not batch.proposals:
         raise _exhausted(task)
-    return proposals
+    return batch.proposals
 
 
 def _near(

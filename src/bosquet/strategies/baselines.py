@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from bosquet.models import baselines
 from bosquet.models.covariance import Covariance
 from bosquet.space import Space
-from bosquet.strategies.gp_strategy import CovarianceStrategy, Setting
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import CovarianceStrategy
 
 _BENDS = (0.25, 0.5, 1.0)
 
@@ -54,10 +55,10 @@ class Arc(CovarianceStrategy):
     setting_class: ClassVar[type[Setting]] = ArcSetting
 
     def covariance(self, space: Space, setting: Setting) -> Covariance:
-        bend = cast(ArcSetting, setting).bend
-        return baselines.ArcCovariance(space, setting.kernel, bend)
+        assert isinstance(setting, ArcSetting)
+        return baselines.ArcCovariance(space, setting.kernel, setting.bend)
 
-    def _rivals(self, setting: Setting) -> list[Setting]:
-        arc = cast(ArcSetting, setting)
-        near = [b for b in _BENDS if b in (2 * arc.bend, arc.bend / 2)]
-        return super()._rivals(arc) + [replace(arc, bend=bend) for bend in near]
+    def rivals(self, setting: Setting) -> list[Setting]:
+        assert isinstance(setting, ArcSetting)
+        near = [b for b in _BENDS if b in (2 * setting.bend, setting.bend / 2)]
+        return super().rivals(setting) + [replace(setting, bend=bend) for bend in near]

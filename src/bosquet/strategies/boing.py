@@ -27,15 +27,16 @@ so that trials of other branches inform through the variables they share.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array, Bools
-from bosquet.data import Dataset, History, Key, key_of
+from bosquet.data import Dataset, History, Key
+from bosquet.models.base import PathPosterior
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
@@ -47,25 +48,18 @@ from bosquet.search.subregion import subregion
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
-from bosquet.strategies.base import Proposal, Strategy, Task, design
-from bosquet.strategies.gp_strategy import (
-    Ask,
-    Fitted,
-    explores,
-    feasibility_of,
-    first_free,
-    incumbent,
-    initial_trials,
-    largest_dimension,
-    proposed,
+from bosquet.strategies.base import (
+    Batch,
+    Proposal,
+    SequentialStrategy,
+    Strategy,
+    Task,
+    design,
 )
-from bosquet.strategies.local import (
-    best_candidate,
-    fit_local,
-    improve,
-    local_covariance,
-    pending_rows,
-)
+from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
+from bosquet.strategies.fitting import Fitted, fit_local
+from bosquet.strategies.gp_strategy import explores, initial_trials, largest_dimension
+from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.turbo import Trust, Turbo, patience
 
@@ -81,7 +75,7 @@ _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
 
 
 @dataclass(kw_only=True, eq=False)
-class BOinG(Strategy):
+class BOinG(SequentialStrategy):
     """Forest acquisition, subregion around its maximum, local acquisition inside.
 
     Up to ``points_per_dimension`` trials per variable there is a GP on all trials; from there on a
@@ -125,20 +119,17 @@ class BOinG(Strategy):
         if n_complete < max(self.least(task.space), initial_trials(task.space)):
             early = self.early or AddTree(explore_every=self.explore_every)
             return [_by("gp", proposal) for proposal in early.propose(task, n, rng)]
-        proposals: list[Proposal] = []
-        taken = set(task.taken)
-        while len(proposals) < n:
-            now = proposed(task, proposals)
-            if explores(task.space, now.index, self.explore_every):
-                found: Proposal | None = _by("design", design(now, 1, rng)[0])
+        return super().propose(task, n, rng)
+
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        while True:
+            if explores(batch.task.space, batch.index, self.explore_every):
+                found: Proposal | None = _by("design", design(batch.now, 1, rng)[0])
             else:
-                found = self.next(now, taken, rng)
+                found = self.next(batch.now, batch.taken, rng)
             if found is None:
-                break
-            if not task.history.noisy:
-                taken.add(key_of(found.config))
-            proposals.append(found)
-        return proposals or design(task, n, rng)
+                return
+            yield found
 
     def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
         """One pass of the loop: x_g, its subregion, the local model, the best point inside."""
@@ -158,17 +149,10 @@ class BOinG(Strategy):
             config, value, why = candidate, None, "best of the forest"
         else:
             (config, value), why = found, "highest logei in the forest's subregion"
-        info = {
-            "path": task.space.path_label(config),
-            "acquisition": value,
-            "why": f"{why} ({int(inside.sum())} of {len(inside)} trials inside)",
-            "subregion": {
-                "volume": region.volume,
-                "inside": int(inside.sum()),
-                "inducing": inducing,
-            },
-        }
-        return _by("boing", Proposal(config, info | fitted.info))
+        n = int(inside.sum())
+        about = {"volume": region.volume, "inside": n, "inducing": inducing}
+        why = f"{why} ({n} of {len(inside)} trials inside)"
+        return _by("boing", Proposal(config, value, why, fitted.memory, {"subregion": about}))
 
     # -- the global level --------------------------------------------------------------------
 
@@ -176,7 +160,7 @@ class BOinG(Strategy):
         """On all trials; pending ones count with what the forest believes of them."""
         z = self._costs(data)
         forest = Forest(task.space, data.X, z, rng)
-        pending = pending_rows(task)
+        pending = task.pending_rows
         if not len(pending):
             return forest
         believed = forest.moments(pending)[0]
@@ -221,7 +205,9 @@ class BOinG(Strategy):
 
     # -- the local level ---------------------------------------------------------------------
 
-    def _local(self, task: Task, data: Dataset, inside: Inside) -> tuple[Fitted, int]:
+    def _local(
+        self, task: Task, data: Dataset, inside: Inside
+    ) -> tuple[Fitted[PathPosterior], int]:
         """The posterior of the local model, and how many inducing points it has."""
         z, noise = self._targets(data, inside)
         m = n_inducing(largest_dimension(task.space), len(z))
@@ -293,8 +279,8 @@ def switching(history: History, dimension: int) -> Switching:
     state, best = Switching(), math.inf
     for trial in history.trials:
         loss = history.loss(trial) if trial.state == "complete" else math.inf
-        if trial.info.get("engine") in _ENGINES:
-            state = state.after(trial.info["engine"], loss < best, max(dimension, 1))
+        if trial.memory.get("engine") in _ENGINES:
+            state = state.after(trial.memory["engine"], loss < best, max(dimension, 1))
         best = min(best, loss)
     return state
 
@@ -324,26 +310,26 @@ class BOinGPlus(BOinG):
             found = self._drawn(task, run.region, taken, rng)
         if found is None:
             return super().next(task, taken, rng)
-        about: dict[str, Any] = {"start": run.start, "region": run.region.to_info()}
-        return _by("turbo", Proposal(found.config, found.info | {"turbo": about}))
+        running = {"start": run.start, "region": run.region.to_json()}
+        return _by("turbo", replace(found, memory=found.memory | {"turbo": running}))
 
     def _going_on(self, task: Task, state: Switching, dimension: int) -> _TurboRun | None:
         """The run of the last trial, if that was TuRBO's and its region is not yet too small."""
         history = task.history
         if state.engine != "turbo":
             return None
-        last = next(t for t in reversed(history.trials) if t.info.get("engine") == "turbo")
-        about = last.info["turbo"]
-        region = Region.from_info(task.space, about["region"])
-        before = [t for t in history.complete if t.number < about["start"]]
+        last = next(t for t in reversed(history.trials) if t.memory.get("engine") == "turbo")
+        running = last.memory["turbo"]
+        region = Region.from_json(task.space, running["region"])
+        before = [t for t in history.complete if t.number < running["start"]]
         known = region.contains(task.space.to_unit([t.config for t in before]))
         losses = [history.loss(t) for t, ok in zip(before, known, strict=True) if ok]
         trust = Trust(best=min(losses, default=math.inf))
         for trial in history.trials:
-            if trial.info.get("turbo", {}).get("start") == about["start"]:
+            if trial.memory.get("turbo", {}).get("start") == running["start"]:
                 loss = history.loss(trial) if trial.state == "complete" else math.inf
                 trust = trust.after(loss, patience(dimension))
-        return None if trust.length < _LEAST_LENGTH else _TurboRun(about["start"], region, trust)
+        return None if trust.length < _LEAST_LENGTH else _TurboRun(running["start"], region, trust)
 
     def _new_run(self, task: Task, data: Dataset, rng: np.random.Generator) -> _TurboRun:
         """The largest of some sampled subregions."""
@@ -362,8 +348,7 @@ class BOinGPlus(BOinG):
         found = first_free(task, [Scored(region.path, X, np.zeros(len(X)))], taken)
         if found is None:
             return None
-        path = task.space.path_label(found[0])
-        return Proposal(found[0], {"path": path, "why": "a random point of TuRBO's subregion"})
+        return Proposal(found[0], why="a random point of TuRBO's subregion")
 
 
 @dataclass(frozen=True)
@@ -376,7 +361,9 @@ class _TurboRun:
 
 
 def _by(engine: str, proposal: Proposal) -> Proposal:
-    return replace(proposal, info=proposal.info | {"engine": engine})
+    """What an engine proposes: people read its name, and `switching` counts it."""
+    told = {"engine": engine}
+    return replace(proposal, about=proposal.about | told, memory=proposal.memory | told)
 
 
 def _lowest(X: Array, level: Array, n: int) -> Array:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -47,12 +47,9 @@ from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
 from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import (
-    Ask,
-    GPStrategy,
-    Setting,
-    feasibility_of,
-)
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import GPStrategy
 from bosquet.strategies.options import one_of, whole
 
 LeafSearchName = Literal["box", "grid"]
@@ -67,7 +64,7 @@ _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
 
 
 @dataclass(kw_only=True, eq=False)
-class HTBO(GPStrategy):
+class HTBO(GPStrategy[TreedPosterior]):
     """Gaussian processes on the leaves of a CART; expected improvement leaf by leaf.
 
     For functions that are flat here and jagged there, and noise that differs from place to place.
@@ -126,21 +123,20 @@ class HTBO(GPStrategy):
 
     # -- the search, leaf by leaf ------------------------------------------------------------
 
-    def _next(self, ask: Ask) -> Proposal | None:
-        """The best free and feasible configuration found, and the leaf in which it lies."""
-        task, good, rng = ask.task, ask.good, ask.rng
-        posterior = cast(TreedPosterior, ask.fitted.posterior)
-        search = _LeafSearch(task, ask.best)
-        if task.candidates is None:
-            paths = self.paths_to_search(task.space, posterior, good, rng)
-            grid = None if self.search == "box" else _grid(task.space, paths, good, rng)
-            found = self.chosen(ask, search.maximise(posterior, paths, good, rng, grid))
+    def next(self, ask: Ask[TreedPosterior]) -> Proposal | None:
+        space, posterior = ask.task.space, ask.fitted.posterior
+        search = _LeafSearch(ask.task, ask.best)
+        if ask.task.candidates is None:
+            paths = self.paths_to_search(ask)
+            grid = None if self.search == "box" else _grid(space, paths, ask.good, ask.rng)
+            found = self.chosen(ask, search.maximise(posterior, paths, ask.good, ask.rng, grid))
         else:
             rows, candidates = ask.candidates()
             found = self.chosen(ask, search.score(posterior, rows), candidates)
         if found is None:
             return None
-        return replace(found, info=found.info | _about(task.space, posterior, found.config))
+        leaf = _about_leaf(space, posterior, found.config)
+        return replace(found, about=found.about | {"leaf": leaf})
 
 
 def _starts(covariance: Covariance, hyper: Hyperparameters) -> list[Array]:
@@ -238,7 +234,7 @@ def _grid(
     return rows
 
 
-def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
+def _about_leaf(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
     """The leaf of a configuration, in the values of the user."""
     leaf = posterior.leaves[posterior.tree.leaf_of(space.to_unit([config]))[0]]
     cell, where = leaf.cell, {}
@@ -250,4 +246,4 @@ def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str,
             ends = np.array([cell.lower[d.index], cell.upper[d.index]])
             where[d.name] = d.parameter.from_unit(ends)
     about = {"leaves": len(posterior.leaves), "trials": len(cell.rows), "where": where}
-    return {"leaf": about | {"own": leaf.own}}
+    return about | {"own": leaf.own}

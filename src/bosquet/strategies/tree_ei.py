@@ -24,24 +24,24 @@ trial explores, as in `AddTree`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self, cast, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array
 from bosquet.kernels.weights import Features
-from bosquet.models.base import PathModel
 from bosquet.models.transform import Targets
 from bosquet.models.tree_linear import LeafSees, TreeGP, TreeLinear, TreePosterior
 from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 from bosquet.space import Config, Space
 from bosquet.space.structure import Path
-from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
+from bosquet.strategies.base import Proposal
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import GPStrategy
 from bosquet.strategies.options import ModelName, one_of, whole
 
 Steps = Literal["two-step", "full"]
@@ -53,7 +53,7 @@ _TOLD = 5  # path EIs in the info
 
 
 @dataclass(kw_only=True, eq=False)
-class TreeEI(GPStrategy):
+class TreeEI(GPStrategy[TreePosterior]):
     """A GP per leaf tied together by random weights at inner nodes; EI in two steps.
 
     ``features`` says how shared variables enter these weights, ``leaf`` whether the GP of a leaf
@@ -100,7 +100,7 @@ class TreeEI(GPStrategy):
             explore_every=None,
         )
 
-    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreeGP:
         tree = TreeLinear(
             space,
             list(space.tree.rows_by_path(X)),
@@ -116,20 +116,18 @@ class TreeEI(GPStrategy):
             return super().initial_trials(space)
         return min(max(space.n_paths, 2), _MOST_INITIAL)
 
-    def _next(self, ask: Ask) -> Proposal | None:
-        """The best free and feasible configuration found, and what to say about it."""
+    def next(self, ask: Ask[TreePosterior]) -> Proposal | None:
         task = ask.task
-        posterior = cast(TreePosterior, ask.fitted.posterior)
         steps = TwoStep(
             task.space,
-            posterior,
+            ask.fitted.posterior,
             LogEI(ask.best, ask.fitted.noise),
             feasibility_of(task),
             plug_in=self.model == "paper",
             refine_shared=self.refine_shared or self.search == "full",
         )
         if task.candidates is None:
-            promises = self._ranked(task, posterior, steps, ask.good, ask.rng)
+            promises = self._ranked(ask, steps)
         else:
             rows, candidates = ask.candidates()
             promises = steps.rank_rows(rows)
@@ -142,27 +140,18 @@ class TreeEI(GPStrategy):
                 scored = [steps.score(promise.path, rows[promise.path]) for promise in some]
                 free = ask.free(scored, candidates)
             if free is not None:
-                return self._said(task.space, *free, promises, len(some))
+                return self._explained(task.space, *free, promises, len(some))
         return None
 
-    def _ranked(
-        self,
-        task: Task,
-        posterior: TreePosterior,
-        steps: TwoStep,
-        good: Array,
-        rng: np.random.Generator,
-    ) -> list[Promise]:
-        paths = paths_to_rank(task.space, posterior, good, rng)
-        counted = Counter(
-            {path: len(rows) for path, rows in task.space.tree.rows_by_path(task.visited).items()}
-        )
-        return steps.rank(paths, [counted[path] for path in paths], rng)
+    def _ranked(self, ask: Ask[TreePosterior], steps: TwoStep) -> list[Promise]:
+        tree = ask.task.space.tree
+        paths = paths_to_rank(ask.task.space, ask.fitted.posterior, ask.good, ask.rng)
+        visits = {path: len(rows) for path, rows in tree.rows_by_path(ask.task.visited).items()}
+        return steps.rank(paths, [visits.get(path, 0) for path in paths], ask.rng)
 
-    def _said(
+    def _explained(
         self, space: Space, config: Config, value: float, promises: Sequence[Promise], k: int
     ) -> Proposal:
-        label = space.path_label(config)
         if self.search == "full" or space.n_paths == 1:
             why = f"highest log EI ({value:.3g}) of all paths looked at"
         else:
@@ -171,8 +160,7 @@ class TreeEI(GPStrategy):
         ranked: dict[str, float] = {}
         for promise in promises[:_TOLD]:  # a path's spare promises come after its best one
             ranked.setdefault(space.tree.path_label(promise.path), promise.value)
-        info = {"path": label, "acquisition": value, "path_ei": ranked, "why": why}
-        return Proposal(config, info)
+        return Proposal(config, value, why, about={"path_ei": ranked})
 
 
 def paths_to_rank(

@@ -21,38 +21,33 @@ only ordered variables have sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, cast, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from bosquet.acquisition import thompson
 from bosquet.arrays import Array
-from bosquet.data import Dataset, History, Key, key_of
+from bosquet.data import Dataset, History, Key
 from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import PartialPosterior
 from bosquet.models.transform import transform
 from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
-from bosquet.space import Config
-from bosquet.strategies.base import Proposal, Strategy, Task, design
-from bosquet.strategies.gp_strategy import (
+from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task
+from bosquet.strategies.choosing import (
     Ask,
-    Fitted,
+    Found,
+    best_candidate,
     feasibility_of,
     first_free,
     incumbent,
-    largest_dimension,
-    proposed,
 )
-from bosquet.strategies.local import (
-    best_candidate,
-    fit_local,
-    improve,
-    local_covariance,
-)
+from bosquet.strategies.fitting import fit_local
+from bosquet.strategies.gp_strategy import largest_dimension
+from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 
 TurboAcquisition = Literal["logei", "thompson"]
@@ -152,7 +147,7 @@ def trust_region(
 
 
 @dataclass(kw_only=True, eq=False)
-class Turbo(Strategy):
+class Turbo(SequentialStrategy):
     """A trust region around the best trial, which grows with success and shrinks without.
 
     ``acquisition`` is ``"logei"`` or ``"thompson"``; the latter looks at ``most_points`` points at
@@ -176,24 +171,16 @@ class Turbo(Strategy):
         """Thompson sampling at min(100 d, 5000) points (random ones, not a Sobol sequence)."""
         return cls(acquisition="thompson", most_points=5000)
 
-    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        task = batch.task
         d = largest_dimension(task.space)
-        initial = 2 * d
-        run = current_run(task.history, initial, patience(d), self.least_length)
-        if run.n_complete < initial:
-            return design(task, n, rng)
+        run = current_run(task.history, 2 * d, patience(d), self.least_length)
+        if run.n_complete < 2 * d:
+            return
         data = _since(task.history, run.start)
-        proposals: list[Proposal] = []
-        taken = set(task.taken)
-        while len(proposals) < n:
-            now = proposed(task, proposals)
-            found = self.step(now, data, run.trust.length, taken, rng)
-            if found is None:
-                break
-            if not task.history.noisy:
-                taken.add(key_of(found.config))
-            proposals.append(found)
-        return proposals or design(task, n, rng)
+        length = run.trust.length
+        while found := self.step(batch.now, data, length, batch.taken, rng):
+            yield found
 
     def step(
         self,
@@ -213,31 +200,26 @@ class Turbo(Strategy):
         order = np.argsort(level, kind="stable")
         region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
         if self.acquisition == "thompson":
-            found = self._sampled(task, fitted, region, taken, rng)
+            belief = fitted.posterior.additive.of(covariance.components_on(region.path))
+            found = self._sampled(task, belief, region, taken, rng)
         else:
             ask = Ask(task, fitted, best, data.X[order[:_GOOD]], taken, rng)
             found = improve(ask, region, feasibility_of(task))
         if found is None:
             return None
         config, value = found
-        info = {
-            "path": task.space.path_label(config),
-            "acquisition": value,
-            "length": length,
-            "why": f"{self.acquisition} in a trust region of length {length:.3g}",
-        }
-        return Proposal(config, info | fitted.info)
+        why = f"{self.acquisition} in a trust region of length {length:.3g}"
+        return Proposal(config, value, why, fitted.memory, {"length": length})
 
     def _sampled(
         self,
         task: Task,
-        fitted: Fitted,
+        belief: PartialPosterior,
         region: Region,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> tuple[Config, float] | None:
+    ) -> Found | None:
         """The minimum of a function drawn from the posterior, at points of the region."""
-        belief = cast(PartialPosterior, fitted.posterior.on_path(region.path))
 
         def drawn(X: Array) -> Scored:
             values = -thompson.draw(*belief.joint(X), rng)
