@@ -29,6 +29,8 @@ import dask
 import distributed
 import numpy as np
 import optuna
+from orphans import COLUMNS as ORPHAN_COLUMNS
+from orphans import orphans
 from postgres import Postgres
 
 import bosquet as bq
@@ -374,6 +376,13 @@ when each trial is stored once, with its value or as failed.
 
 With `allowed-failures: 0` a kill costs the trial that was running on that worker, or none if it was
 idle. By default Dask evaluates such a trial again elsewhere, up to three times.
+
+## Orphans
+
+`minimize(n_jobs=2)` killed by SIGKILL at random moments; which of its processes are left a second
+later, those included that its evaluations have started (`experiments/orphans.py`).
+
+{orphans}
 """
 
 
@@ -390,6 +399,7 @@ def main() -> None:
     parser.add_argument("--birth-kills", type=int, default=200)
     parser.add_argument("--shared-kills", type=int, default=100)
     parser.add_argument("--dask-kills", type=int, default=40)
+    parser.add_argument("--orphan-kills", type=int, default=20, help="of each case")
     options = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it mourns every worker
     with tempfile.TemporaryDirectory() as directory:  # imports what the forks need
@@ -430,6 +440,7 @@ def main() -> None:
         dask_seconds=DASK_SECONDS,
         dask_trials=DASK_TRIALS,
         dask_table=table("`allowed-failures`", WORKER_COLUMNS, workers),
+        orphans=table("killed", ORPHAN_COLUMNS, orphans(options.orphan_kills)),
     )
     (ROOT / "docs" / "faults.md").write_text(text, encoding="utf-8")
     print(text)

@@ -10,6 +10,7 @@ import bosquet
 LAYERS = [
     "errors",
     "arrays",
+    "text",
     "space",
     "data",
     "linalg",

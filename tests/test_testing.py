@@ -68,7 +68,21 @@ class Wordy(Random):
     """Its info cannot be stored."""
 
     def propose(self, task, n, rng):
-        return [replace(p, about={"x": np.ones(2)}) for p in super().propose(task, n, rng)]
+        return [replace(p, about={"x": object()}) for p in super().propose(task, n, rng)]
+
+
+class Forgetful(Random):
+    """What it wants to remember cannot be stored."""
+
+    def propose(self, task, n, rng):
+        return [replace(p, memory={"x": {1, 2}}) for p in super().propose(task, n, rng)]
+
+
+class Silent(Random):
+    """Gives no reason."""
+
+    def propose(self, task, n, rng):
+        return [replace(p, why="") for p in super().propose(task, n, rng)]
 
 
 class Arrival(Random):
@@ -91,6 +105,8 @@ class Arrival(Random):
         (Greedy, c.check_failures),
         (SignBlind, c.check_directions),
         (Wordy, c.check_valid),
+        (Forgetful, c.check_valid),
+        (Silent, c.check_valid),
         (Arrival, c.check_pending),
     ],
 )

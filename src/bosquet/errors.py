@@ -7,12 +7,24 @@ class SpaceError(ValueError):
     """A space is declared wrongly, or its constraints leave nothing to sample."""
 
 
+class NothingFound(SpaceError):
+    """No configuration that satisfies the constraints was found, though there may be some."""
+
+
 class ConfigError(ValueError):
     """A configuration does not belong to its space."""
 
 
 class SpaceExhausted(RuntimeError):
     """Every configuration of a finite space (or candidate set) has been proposed already."""
+
+
+NOTHING_LEFT = (SpaceExhausted, NothingFound)
+"""What ends a search for a further configuration."""
+
+
+class EvaluationError(RuntimeError):
+    """An evaluation has failed in a run that was told not to accept that."""
 
 
 class StorageError(OSError):

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
-from bosquet.errors import ConfigError, SpaceExhausted
+from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
@@ -83,8 +83,8 @@ class Optimizer:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """The next trial, or a list of ``n`` to run in parallel.
 
-        The list is shorter when fewer configurations are left; when none is, SpaceExhausted is
-        raised.
+        The list is shorter when fewer configurations are left. When none is, SpaceExhausted is
+        raised; SpaceError when none was found that satisfies the constraints.
         """
         wanted = 1 if n is None else positive_integer(n, "n")
         number = self._next_number
@@ -119,7 +119,7 @@ class Optimizer:
         task = replace(task, pending=task.pending + first, index=index)
         try:
             return propose(self.strategy, task, n, np.random.default_rng([self.seed, index]))
-        except SpaceExhausted:
+        except NOTHING_LEFT:
             if before:
                 return []
             raise

@@ -116,3 +116,15 @@ def test_targets_of_odd_values():
         targets = transform(np.array(y), np.array([np.nan, 0.1]))
         assert np.all(np.isfinite(targets.z))
         assert np.isfinite(targets.noise[1])
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.0, 2.0])
+@pytest.mark.parametrize("e", [-1060, -1000, 900, 1021])
+def test_targets_near_the_ends_of_the_floats(e, lam):
+    """A power of two changes nothing but the Jacobian, which says how much."""
+    y = np.array([-1.0, 0.25, 0.5, 1.5, 1.75])
+    noise = np.array([np.nan, 0.0, np.nan, 0.0, np.nan])
+    plain, odd = (transform(values, noise, lam) for values in (y, np.ldexp(y, e)))
+    np.testing.assert_allclose(odd.z, plain.z, rtol=1e-12)
+    np.testing.assert_array_equal(odd.noise, plain.noise)
+    assert odd.log_jacobian == pytest.approx(plain.log_jacobian - 5 * e * np.log(2.0))

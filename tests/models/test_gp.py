@@ -8,8 +8,9 @@ from scipy.stats import multivariate_normal
 import bosquet as bq
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature, features_of
-from bosquet.models.gp import NOISE_FLOOR, AdditiveGP
+from bosquet.models.gp import AdditiveGP
 from bosquet.models.priors import Hyperparameters
+from bosquet.models.repeats import NOISE_FLOOR
 
 
 def spaces():
@@ -103,10 +104,21 @@ def noise_diagonal(noise, eta):
     return np.diag(np.where(np.isnan(noise), np.exp(eta[-1]), noise) + NOISE_FLOOR)
 
 
-@pytest.fixture(params=["tree", "and-or", "tuple-key"])
+def repeated(X, Z, y, noise, rng):
+    """The same rows several times, with other targets, of learned and of several known noises."""
+    again = np.concatenate([np.arange(len(y)), rng.integers(0, 4, 12)])
+    noise = np.where(
+        rng.random(len(again)) < 0.5, np.nan, rng.choice([1e-3, 0.02, 0.3], len(again))
+    )
+    return X[again], Z[again], rng.standard_normal(len(again)), noise
+
+
+@pytest.fixture(params=["tree", "and-or", "tuple-key", "tree, repeated", "and-or, repeated"])
 def case(request):
-    space = spaces()[request.param]
-    return space, *problem(space, seed=3)
+    name, _, repeats = request.param.partition(", ")
+    space = spaces()[name]
+    components, hyper, theta, *data, rng = problem(space, seed=3)
+    return space, components, hyper, theta, *(repeated(*data, rng) if repeats else data), rng
 
 
 def test_likelihood_equals_the_dense_one(case):
@@ -243,6 +255,13 @@ def test_leave_one_out_equals_refitting_without(case):
         variance = K[i, i] - k @ np.linalg.solve(K[np.ix_(rest, rest)], k)
         expected = -0.5 * (np.log(2 * np.pi * variance) + (y[i] - mean) ** 2 / variance)
         assert densities[i] == pytest.approx(expected, abs=1e-7)
+
+
+def test_repeats_are_one_row():
+    components, hyper, _, X, Z, _, _, rng = problem(spaces()["tree"], seed=0)
+    many = [0] * 500 + [1, 2]
+    gp = AdditiveGP(components, hyper, X[many], Z[many], rng.standard_normal(502))
+    assert sum(len(block.y) for block in gp.blocks) == 3
 
 
 def test_independent_subtrees_are_blocks():

@@ -9,7 +9,6 @@ from scipy.stats import multivariate_normal
 import bosquet as bq
 from bosquet.graphs import components, edges_of, maximal_cliques, treewidth
 from bosquet.models.additive_graph import cliques_by_node, paper_additive
-from bosquet.models.gp import NOISE_FLOOR
 from bosquet.models.graph_learning import (
     LENGTHS,
     NOISES,
@@ -19,6 +18,7 @@ from bosquet.models.graph_learning import (
     learn_graph,
 )
 from bosquet.models.graph_likelihood import GraphLikelihood
+from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.testing.conformance import and_or_space, tree_space
 
 
@@ -37,12 +37,14 @@ def draw(space, edges, n, seed, length=0.2):
     return X, (y - y.mean()) / y.std()
 
 
+@pytest.mark.parametrize("repeats", [0, 8])
 @pytest.mark.parametrize("make_space", [lambda: box(5), tree_space, and_or_space])
-def test_the_likelihood_is_the_dense_one(make_space):
+def test_the_likelihood_is_the_dense_one(make_space, repeats):
     space = make_space()
     rng = np.random.default_rng(0)
     own = [i for i in space.nodes[0].dimensions if i not in space.tree.children]
     X, z = draw(space, [], 20, 0)
+    X[20 - repeats :] = X[[0, 0, 0, 0, 1, 1, 2, 3][:repeats]]
     noise = np.where(rng.random(20) < 0.3, 0.05, np.nan)
     likelihood = GraphLikelihood(space, X, z, noise, "se", free_scale=False)
     active = space.tree.node_activity(X)
@@ -65,6 +67,7 @@ def test_the_likelihood_is_the_dense_one(make_space):
 def test_a_free_scale_is_integrated_out():
     space = box(3)
     X, z = draw(space, [(0, 1)], 15, 1)
+    X[13:] = X[:2]
     nan = np.full(15, np.nan)
     cliques, lengths = [[(0, 1), (2,)]], [0.4] * 3
     free = GraphLikelihood(space, X, z, nan, "matern52")(cliques, lengths, 1e-2)
@@ -216,7 +219,8 @@ def test_groups_are_dealt_within_nodes():
 
 def test_a_covariance_without_a_factor_stops_nothing():
     space = box(2)
-    X, z = np.full((30, 2), 0.5), np.random.default_rng(0).normal(size=30)
+    X = 0.5 + 1e-9 * np.arange(60.0).reshape(30, 2)  # repeats would be merged
+    z = np.random.default_rng(0).normal(size=30)
     likelihood = GraphLikelihood(space, X, z, np.full(30, -1e-3), "se")
     start = first_state(space, likelihood)
     learned = learn_graph(space, likelihood, start, GraphLearning(), np.random.default_rng(0))

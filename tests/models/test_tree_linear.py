@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 import bosquet as bq
 from bosquet.kernels.weights import frequencies
-from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.tree_linear import TreeGP, TreeLinear, paths_through
 from tests.space.strategies import relaxed, spaces
 
@@ -191,6 +191,16 @@ def test_leaves_of_unequal_size_are_computed_together(name, options):
     rows = np.concatenate([group[:n] for group, n in zip(groups, (7, 8, 3, 4), strict=True)])
     case = Case(space, seed=0, X=X[rows], **options)
     assert len(case.gp._batches) == 2
+    check_against_dense(case)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", ["tree", "tuple keys"])
+def test_repeated_rows_count_as_what_they_are(name, options):
+    space = SPACES[name]
+    X = space.to_unit(space.sample(0, 10, by="path"))[[*range(10), *[0] * 5, 1, 1, 2, 3, 3]]
+    case = Case(space, seed=0, X=X, **options)
+    assert sum(batch.n_rows for batch in case.gp._batches) < len(X)
     check_against_dense(case)
 
 

@@ -91,11 +91,14 @@ def planted(covariance, seed=0, n=14):
     return X, z, noise
 
 
+@pytest.mark.parametrize("repeats", [0, 3])
 @pytest.mark.parametrize("warp", WARPS)
 @pytest.mark.parametrize("name", SURROGATES)
-def test_the_gradient_of_the_likelihood(name, warp):
+def test_the_gradient_of_the_likelihood(name, warp, repeats):
     covariance = SURROGATES[name]()
-    gp = WarpedGP(covariance, *planted(covariance), warp=warp)
+    X, z, noise = planted(covariance)
+    X[:repeats] = X[-1]
+    gp = WarpedGP(covariance, X, z, noise, warp=warp)
     theta = gp.hyper.mean + 0.3 * np.random.default_rng(1).standard_normal(len(gp.hyper.mean))
     theta[: len(covariance.hyper.mean)][-1] = np.log(1e-2)
     gradient = gp.log_posterior(theta)[1]

@@ -15,7 +15,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from bosquet import Choice, Float, Forbid, Int, Space
+from bosquet import Choice, Float, Forbid, Int, Space, SpaceError
 
 relaxed = settings(
     max_examples=60,
@@ -218,4 +218,7 @@ def forbids(draw: st.DrawFn, space: Space) -> Forbid | None:
 def constrained_spaces(draw: st.DrawFn) -> Space:
     space = draw(spaces)
     forbid = draw(forbids(space))
-    return Space(dict(space.parameters), [forbid] if forbid else [])
+    try:
+        return Space(dict(space.parameters), [forbid] if forbid else [])
+    except SpaceError:  # it forbids the declared defaults
+        return space

@@ -190,7 +190,7 @@ def declaration() -> Call:
         [
             Call(Forbid, {"scale": [None, 2], "model": "net"}),
             Call(Constraint, lambda c: True, on=["lr", "n"]),
-            len,
+            bool,
         ],
     )
 

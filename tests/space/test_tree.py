@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from bosquet import Choice, ConfigError, Float, Forbid, Int, Space, SpaceError
-from bosquet.space.parameter import shared_branches
+from bosquet import Choice, ConfigError, Constraint, Float, Forbid, Int, Space, SpaceError
+from bosquet.space.parameter import Parameter, shared_branches
 from bosquet.space.sampling import sobol
 from bosquet.space.structure import option_label
 from bosquet.space.tree import FILLER
@@ -417,9 +417,31 @@ def test_default_config_looks_for_what_the_constraints_allow() -> None:
         constraints=[lambda c: c["a"] > c["b"] + 1],
     )
     assert space.default_config() == {"a": 3, "b": 1}
-    stuck = Space({"a": Int(1, 3, default=1)}, constraints=[Forbid({"a": 1})])
+
+
+def test_defaults_that_violate_a_constraint_are_refused_when_the_space_is_made() -> None:
     with raises(SpaceError, "the declared defaults violate the constraint not (a=1)"):
-        stuck.default_config()
+        Space({"a": Int(1, 3, default=1)}, constraints=[Forbid({"a": 1})])
+    branches: dict[str, dict[str, Parameter]] = {"p": {"x": Float(0, 1, default=0.5)}, "q": {}}
+    both: dict[str, Parameter] = {"m": Choice(branches, default="p"), "n": Int(0, 9)}
+    text = " in each of 10000 draws of the other parameters"
+    large = Constraint(lambda c: c["x"] > 0.7, on=["x"])
+    with raises(SpaceError, f"the declared defaults violate the constraint <lambda>(x){text}"):
+        Space(both, constraints=[large])
+    with raises(SpaceError, f"the declared defaults violate the constraint <lambda>{text}"):
+        Space(both, constraints=[lambda c: c["m"] == "q"])
+    Space({"m": Choice(branches)}, constraints=[large])  # another branch will do
+    Space(both, constraints=[lambda c: c["n"] == 9])  # another value of n will do
+    Space({"m": Choice(branches)}, constraints=[lambda c: c["m"] == "q"])  # the default is inactive
+
+
+def test_constraints_are_not_called_where_there_are_no_defaults() -> None:
+    def broken(config: Config) -> bool:
+        raise AssertionError(f"called with {config}")
+
+    Space({"a": Int(1, 3), "m": Choice({"p": {"x": Float(0, 1)}, "q": {}})}, constraints=[broken])
+    with pytest.raises(SpaceError, match="constraint broken raised AssertionError: called with"):
+        Space({"a": Int(1, 3, default=2)}, constraints=[broken])
 
 
 # -- sampling --------------------------------------------------------------------------------

@@ -40,9 +40,12 @@ def test_proposals_are_pending_before_the_next_is_made():
     assert strategy.seen == [(2, 1, 0), (3, 2, 1), (4, 3, 2)]  # nothing is made that is not taken
 
 
-def test_a_batch_ends_where_nothing_more_is_found():
+def test_where_a_strategy_finds_nothing_more_the_rest_is_drawn():
     task = Task(SPACE, History(SPACE))
-    assert len(propose(Counting(most=2), task, 5, np.random.default_rng(0))) == 2
+    found = propose(Counting(most=2), task, 5, np.random.default_rng(0))
+    assert [p.why for p in found[:2]] == ["the next number"] * 2
+    assert all(p.why.startswith("random draw: strategy 'counting'") for p in found[2:])
+    assert len({key_of(p.config) for p in found}) == 5
 
 
 def test_without_any_proposal_the_design_proposes():

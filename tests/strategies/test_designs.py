@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import bosquet as bq
-from bosquet.strategies.base import Task, fresh_configs
+from bosquet.strategies.base import Task
+from bosquet.strategies.fresh import fresh_configs
 
 
 def run(space, n, strategy="sobol", **options):

@@ -8,7 +8,7 @@ from bosquet.acquisition import thompson
 from bosquet.data import History, Trial
 from bosquet.models.add_tree import add_tree
 from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.search.region import Region
 from bosquet.search.tree_path import on_path
 from bosquet.strategies import Turbo
@@ -114,6 +114,26 @@ def test_thompson_samples_follow_the_joint_posterior():
     )
     np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.1 * covariance.max())
     np.testing.assert_allclose(draws.mean(axis=0), mean, atol=0.1)
+
+
+def test_a_posterior_that_knows_all_but_everything_is_drawn_from():
+    """Its covariance is the rounding error of a difference, and has negative eigenvalues."""
+    rng = np.random.default_rng(0)
+    error = 1e-16 * rng.standard_normal((40, 40))
+    covariance = np.diag(np.full(40, 1e-13)) + 1e3 * (error + error.T)
+    assert np.linalg.eigvalsh(covariance)[0] < -1e-12
+    drawn = thompson.draw(np.zeros(40), covariance, rng)
+    assert np.abs(drawn).max() < 1e-4
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        thompson.draw(np.zeros(2), np.full((2, 2), np.nan), rng)
+
+
+def test_a_linear_function_does_not_stop_thompson_sampling():
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(3)})
+    opt = bq.Optimizer(space, Turbo.paper(), seed=0)
+    for _ in range(20):
+        trial = opt.ask()
+        opt.tell(trial, sum(trial.config.values()))
 
 
 def test_a_restart_begins_with_a_design():

@@ -137,7 +137,7 @@ def test_a_trial_that_a_process_evaluates_is_not_told_by_people(tmp_path):
 
 
 def test_a_study_that_is_not_there_needs_a_space(tmp_path):
-    with pytest.raises(bq.StorageError, match=r"no such study; give space=\.\.\. to make it"):
+    with pytest.raises(bq.StorageError, match="no such study; give its space to make it"):
         bq.Study(tmp_path / "r.db")
     assert not list(tmp_path.iterdir())
     with bq.Study(tmp_path / "r.db", space=SPACE, direction="maximize", strategy="sobol") as study:

@@ -23,7 +23,7 @@ from bosquet.data import History
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
 from bosquet.models.covariance import Covariance
-from bosquet.models.gp import NOISE_FLOOR
+from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.transform import moments, transform
 from bosquet.space import Config
 from bosquet.space.tree import FILLER

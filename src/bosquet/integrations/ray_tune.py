@@ -16,7 +16,7 @@ from ray.tune.search.sample import Float as RayFloat
 from ray.tune.search.variant_generator import _has_unresolved_values
 
 from bosquet.data import Trial
-from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
+from bosquet.errors import NOTHING_LEFT, ConfigError, SpaceError
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Parameter, option_labels
@@ -118,8 +118,10 @@ class BosquetSearch(Searcher):  # type: ignore[misc]
             return None
         try:
             trial = optimizer.ask()
-        except SpaceExhausted as exhausted:
-            _logger.warning("%s", exhausted)
+        except NOTHING_LEFT as nothing:
+            if not len(optimizer.history) and not optimizer.pending:
+                raise
+            _logger.warning("%s", nothing)
             return str(Searcher.FINISHED)
         self._live[trial_id] = trial
         return declared.params_of(trial.config)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,12 +27,13 @@ from sklearn.utils._param_validation import Interval
 
 from bosquet.arrays import Array
 from bosquet.data import Evaluation, History, Trial
-from bosquet.errors import SpaceError, SpaceExhausted
+from bosquet.errors import NOTHING_LEFT, NothingFound, SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Option, Parameter, option_labels, shared_branches
 from bosquet.strategies import Strategy
-from bosquet.strategies.base import Task, fresh_configs
+from bosquet.strategies.base import Task
+from bosquet.strategies.fresh import fresh_configs
 
 _TAIL = 1e-3  # of a distribution, on either side, that is left out of its range
 _LONG = 1000  # high over low: a distribution beyond is searched by logarithms
@@ -97,6 +99,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         )
 
     _checked_cv_orig: Any  # set by scikit-learn
+    verbose: int
 
     def _check_input_parameters(self, X: Any, y: Any, split_params: dict[str, Any]) -> None:
         """Keeps splits that would differ from call to call as they are this time."""
@@ -115,6 +118,11 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         # As many candidates at a time as keep the workers busy.
         at_once = math.ceil(joblib.effective_n_jobs(self.n_jobs) / self.n_splits_)
         search = _begun(self, callback_ctx, "search", None)
+        most = int(min(self.n_iter, declared.space.size))
+        self._say(
+            f"Fitting {self.n_splits_} folds for each of {most} candidates, "
+            f"totalling {most * self.n_splits_} fits"
+        )
         while len(trials) < self.n_iter:
             history = _history(declared.space, trials, folds)
             try:
@@ -127,12 +135,18 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
                     stacklevel=2,
                 )
                 break
+            except NothingFound as nothing:
+                if not trials:
+                    raise
+                warnings.warn(str(nothing), UserWarning, stacklevel=2)
+                break
             candidates = [declared.params_of(trial.config) for trial in asked]
             batch = _begun(self, search, "batch", len(asked) * self.n_splits_)
             evaluate = partial(evaluate_candidates, candidates, callback_ctx=batch)
             folds = np.vstack([folds, self._scores(evaluate, candidates, len(trials))])
             batch.call_on_fit_task_end(estimator=self)
             trials += asked
+            self._tell_progress(folds.mean(axis=1), len(asked), most)
         if len(self._failed) == len(trials):
             raise ValueError(self._all_failed)
         search.call_on_fit_task_end(estimator=self)
@@ -147,19 +161,45 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         taken = {trial.key for trial in history.trials}
         rng = np.random.default_rng([seed, len(history)])
         fresh = Task(history.space, History(history.space))
-        asked = []
+        asked: list[Trial] = []
         for trial in optimizer.ask(n):
             if trial.key in taken:
                 try:
                     (config,) = fresh_configs(fresh, 1, rng, taken)
-                except SpaceExhausted:
-                    break
+                except NOTHING_LEFT:
+                    if asked:
+                        break
+                    raise
                 trial = replace(trial, config=config)
             taken.add(trial.key)
             asked.append(trial)
-        if not asked:
-            raise SpaceExhausted("every candidate has been evaluated")
         return asked
+
+    # -- verbosity ---------------------------------------------------------------------------
+
+    def _say(self, line: str, above: int = 0) -> None:
+        if self.verbose > above:
+            print(line)  # noqa: T201 - scikit-learn's searches tell by print, too
+
+    def _tell_progress(self, means: Array, new: int, most: int) -> None:
+        """A line for each of the newest candidates, at the verbosity that has a line a fit."""
+        best = np.nan if np.isnan(means).all() else np.nanmax(means)
+        for number in range(len(means) - new, len(means)):
+            self._say(
+                f"[candidate {number + 1}/{most}] score={means[number]:.3f}, best={best:.3f}", 1
+            )
+
+    @contextmanager
+    def _without_announcements(self) -> Iterator[None]:
+        """scikit-learn announces the fits of every call, of which a search here has many.
+
+        The verbosity of the fits themselves it has noted before.
+        """
+        verbose, self.verbose = self.verbose, 0
+        try:
+            yield
+        finally:
+            self.verbose = verbose
 
     # -- candidates of which no fold could be fitted -----------------------------------------
 
@@ -175,7 +215,8 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         that may be a single candidate: it is told as a failure, and the search goes on.
         """
         try:
-            results = evaluate()
+            with self._without_announcements():
+                results = evaluate()
         except ValueError as error:
             if self.error_score == "raise" or " fits failed" not in str(error):
                 raise

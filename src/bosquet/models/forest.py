@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bosquet.arrays import Array
 from bosquet.kernels.features import is_category
+from bosquet.models.transform import exponent
 from bosquet.space import Space
 
 Encoded = NDArray[np.float32]
@@ -117,6 +118,7 @@ def log_costs(y: Array) -> Array:
 
     The floor is as far below the lowest cost as the 5 % quantile is above it, as in SMAC3.
     """
+    y = np.ldexp(y, -exponent(y))
     low, quantile, high = np.quantile(y, (0.0, 0.05, 1.0))
     if low == high:
         return np.zeros(len(y))

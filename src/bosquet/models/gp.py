@@ -2,7 +2,8 @@
 
 Glossary (n observed rows, p pending ones, m queries, d coordinates, E log-parameters)
     X        (n, d)  unit rows; Z (n, nodes) which nodes each row activates
-    y        (n,)    standardised targets; noise (n,) known variances, NaN where it is learned
+    y        (n,)    standardised targets; noise (n,) known variances, NaN where it is learned.
+                     Repeated rows are merged (`repeats`), so n counts distinct ones
     K        covariance of a block of rows; L its Cholesky factor; alpha = K^-1 y
     block    rows connected through components (Add-Tree, App. B): other blocks cannot matter
 
@@ -24,8 +25,8 @@ from bosquet.kernels.sums import Cross, Gram, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.priors import Hyperparameters
+from bosquet.models.repeats import NOISE_FLOOR, merge
 
-NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
 _ENTRIES = 500_000  # of cross-covariances that are held at once, by component
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -39,22 +40,24 @@ class Block:
         X: Array,
         Z: Bools,
         y: Array,
-        noise: Array,
+        fixed: Array,
+        share: Array,
     ) -> None:
+        """The variance of y is ``fixed`` plus a ``share`` of the learned noise."""
         self.X, self.y = X, y
         self.members: list[Member] = [
             (component, np.flatnonzero(Z[:, component.node]))
             for component in components
             if Z[:, component.node].any()
         ]
-        self._learned = np.isnan(noise)
-        self._known = np.where(self._learned, 0.0, noise)
+        self._fixed, self._share = fixed, share
+        self._learned = share > 0.0
         self._gram = Gram(self.members, X)
 
     def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
         """K with noise (lower triangle), and what its gradient needs."""
         K, parts = self._gram.covariance(eta)
-        K.flat[:: len(K) + 1] += self._known + NOISE_FLOOR + np.exp(eta[-1]) * self._learned
+        K.flat[:: len(K) + 1] += self._fixed + np.exp(eta[-1]) * self._share
         return K, parts
 
     def condition(self, eta: Array) -> _Conditioned:
@@ -94,7 +97,8 @@ class Block:
         W *= -0.5
         W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
         gradient = self._gram.pull_back(W, parts, eta)
-        gradient[-1] += np.exp(eta[-1]) * float(np.diag(W)[self._learned].sum())
+        by_noise = (np.diag(W) * self._share)[self._learned]
+        gradient[-1] += np.exp(eta[-1]) * float(by_noise.sum())
         return value, gradient, W
 
 
@@ -122,10 +126,19 @@ class AdditiveGP:
         self.components = tuple(components)
         self.hyper = hyper
         noise = np.full(len(y), np.nan) if noise is None else noise
+        self._merged = merged = merge(np.column_stack([X, Z]), y, noise)
+        X, Z = X[merged.first], Z[merged.first]
         self.order = np.lexsort((~Z)[:, ::-1].T)  # by activity, in the order of the nodes
         self._groups = list(_connected(Z[self.order], {c.node for c in self.components}))
         self.blocks = [
-            Block(self.components, X[rows], Z[rows], y[rows], noise[rows])
+            Block(
+                self.components,
+                X[rows],
+                Z[rows],
+                merged.y[rows],
+                merged.fixed[rows],
+                merged.share[rows],
+            )
             for rows in (self.order[group] for group in self._groups)
         ]
 
@@ -134,24 +147,33 @@ class AdditiveGP:
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """The log marginal likelihood and its gradient by theta."""
         eta = self.hyper.eta(theta)
-        value, gradient = 0.0, np.zeros(len(eta))
+        value, gradient = self._scatter(eta)
         for block in self.blocks:
             one, by_eta = block.log_likelihood(eta)
             value += one
             gradient += by_eta
         return value, self.hyper.matrix.T @ gradient
 
+    def _scatter(self, eta: Array) -> tuple[float, Array]:
+        """What repeats say about the noise, and its gradient by eta."""
+        gradient = np.zeros(len(eta))
+        value, gradient[-1] = self._merged.log_scatter(eta[-1])
+        return value, gradient
+
     def log_likelihood_by_rows(self, theta: Array) -> tuple[float, Array, Array]:
-        """`log_likelihood`, and its gradient by the ordered coordinates of the rows: (n, d)."""
+        """`log_likelihood`, and its gradient by the ordered coordinates of the given rows: (N, d).
+
+        Repeats move together: the first of them has the gradient of all.
+        """
         eta = self.hyper.eta(theta)
-        value, gradient, by_rows = 0.0, np.zeros(len(eta)), []
+        (value, gradient), by_rows = self._scatter(eta), []
         for block in self.blocks:
             one, by_eta, by_row = block.log_likelihood_by_rows(eta)
             value += one
             gradient += by_eta
             by_rows.append(by_row)
-        at = self.order[np.concatenate(self._groups)]
-        ordered = np.empty((len(at), self.blocks[0].X.shape[1]))
+        at = self._merged.first[self.order[np.concatenate(self._groups)]]
+        ordered = np.zeros((len(self._merged.given), self.blocks[0].X.shape[1]))
         ordered[at] = np.vstack(by_rows)
         return value, self.hyper.matrix.T @ gradient, ordered
 
@@ -172,14 +194,16 @@ class AdditiveGP:
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
         eta = self.hyper.eta(theta)
-        densities = np.empty(len(self.order))
+        alpha, precision = np.empty(len(self.order)), np.empty(len(self.order))
         for group, block in zip(self._groups, self.blocks, strict=True):
             L, _ = cholesky(block.covariance(eta)[0])
-            precision = np.diag(inverse_from_cholesky(L))
-            residual = solve(L, block.y) / precision
-            z2 = residual**2 * precision
-            densities[self.order[group]] = 0.5 * (np.log(precision) - _LOG_2PI - z2)
-        return densities
+            precision[self.order[group]] = np.diag(inverse_from_cholesky(L))
+            alpha[self.order[group]] = solve(L, block.y)
+        if self._merged.repeated:
+            noise = float(np.exp(eta[-1]))
+            alpha, precision = self._merged.leave_one_out(noise, alpha, precision)
+        z2 = (alpha / precision) ** 2 * precision
+        return np.asarray(0.5 * (np.log(precision) - _LOG_2PI - z2))
 
 
 class Posterior:

@@ -1,6 +1,6 @@
 """How well a graph explains targets: the likelihood behind Algorithm 3 of Rolland et al. (2018).
 
-Glossary (n rows)
+Glossary (n distinct rows)
     unit     the covariance of a clique with variance one, at the n (n + 1) / 2 pairs of rows; it is
              kept for the cliques and length-scales met, since a flip changes the scales
              d_i / sum_j d_j of all cliques, but the shapes of a few
@@ -20,8 +20,8 @@ from bosquet.kernels.components import Kind
 from bosquet.kernels.features import features_of
 from bosquet.kernels.stationary import SHAPES
 from bosquet.models.additive_graph import variables_of
-from bosquet.models.gp import NOISE_FLOOR
 from bosquet.models.priors import SPECIAL_VALUES
+from bosquet.models.repeats import merge
 from bosquet.space import Space
 
 ScaledClique = tuple[Clique, tuple[float, ...]]
@@ -48,12 +48,11 @@ class GraphLikelihood:
         *,
         free_scale: bool = True,
     ) -> None:
-        self._n = n = len(z)
-        self._z = z
+        self._merged = merged = merge(X, z, noise)
+        X = X[merged.first]
+        self._n = n = len(X)
         self._shape = SHAPES[kind]
         self._free_scale = free_scale
-        self._learned = np.isnan(noise)
-        self._known = np.where(self._learned, 0.0, noise) + NOISE_FLOOR
         columns, rows = np.triu_indices(n)  # the lower triangle, column by column
         self._flat = rows + n * columns
         self._nothing = np.zeros(len(self._flat))
@@ -113,13 +112,17 @@ class GraphLikelihood:
         flat = np.zeros(self._n**2)
         flat[self._flat] = entries
         K = flat.reshape((self._n, self._n), order="F")
-        K.flat[:: self._n + 1] += self._known + noise * self._learned
+        K.flat[:: self._n + 1] += self._merged.variance(noise)
         L, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
         if failed:
             return -np.inf
-        whitened, _ = lapack.dtrtrs(L, self._z, lower=1)
+        whitened, _ = lapack.dtrtrs(L, self._merged.y, lower=1)
         square = float(whitened @ whitened)
         half_log_det = float(np.log(L.flat[:: self._n + 1]).sum())
+        if self._merged.repeated:
+            log_det, scatter = self._merged.scatter(noise)
+            square, half_log_det = square + scatter, half_log_det + 0.5 * log_det
         if self._free_scale:
-            return -half_log_det - (_SHAPE + 0.5 * self._n) * float(np.log(_RATE + 0.5 * square))
+            n = len(self._merged.given)
+            return -half_log_det - (_SHAPE + 0.5 * n) * float(np.log(_RATE + 0.5 * square))
         return -half_log_det - 0.5 * square

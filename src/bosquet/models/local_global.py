@@ -32,8 +32,9 @@ from bosquet.kernels.features import is_continuous
 from bosquet.kernels.sums import Cross, Slopes
 from bosquet.linalg import cholesky, solve_lower
 from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.models.gp import NOISE_FLOOR, solve
+from bosquet.models.gp import solve
 from bosquet.models.priors import Hyperparameters
+from bosquet.models.repeats import NOISE_FLOOR, merge
 from bosquet.space import Space
 from bosquet.space.structure import Path
 
@@ -63,7 +64,7 @@ class LocalGlobalGP:
             raise ValueError(f"m={m} must be at least 1 inducing point")
         self._covariance = covariance
         self._inside, self._outside = inside, outside
-        self._m = min(m, len(outside[1]))
+        self._m = m
         self._local = SpaceGP(covariance, *inside)
 
     @property
@@ -77,9 +78,9 @@ class LocalGlobalGP:
     def posterior(self, theta: Array) -> LocalGlobalPosterior:
         eta = self.hyper.eta(theta)
         kernel = Kernel(self._covariance, eta)
-        X, z, noise = self._inside
-        scale = 1.0 / np.sqrt(kernel.noise(noise))
-        seen = _Seen(X, np.diag(scale), scale * z)
+        merged = merge(*self._inside)
+        scale = 1.0 / np.sqrt(merged.variance(kernel.noise))
+        seen = _Seen(self._inside[0][merged.first], np.diag(scale), scale * merged.y)
         if len(self._outside[1]):
             summary = Outside(kernel, *self._outside)
             U = summary.optimise(summary.choose(self._m))
@@ -120,8 +121,10 @@ class Kernel:
         self.eta = eta
         self._covariance = covariance
 
-    def noise(self, known: Array) -> Array:
-        return np.where(np.isnan(known), np.exp(self.eta[-1]), known) + NOISE_FLOOR
+    @property
+    def noise(self) -> float:
+        """The variance that is learned."""
+        return float(np.exp(self.eta[-1]))
 
     def on(self, path: Sequence[int]) -> list[Component]:
         """The components that are active on a path."""
@@ -184,13 +187,16 @@ class Outside:
     """The points outside: where to put inducing points, and what they say."""
 
     def __init__(self, kernel: Kernel, X: Array, z: Array, noise: Array) -> None:
-        self._kernel, self._X, self._z = kernel, X, z
-        self._noise = kernel.noise(noise)
+        merged = merge(X, z, noise)
+        X = X[merged.first]
+        self._kernel, self._X, self._z = kernel, X, merged.y
+        self._noise = merged.variance(kernel.noise)
         self._diagonal = kernel.diagonal(X)
         self._against = kernel.against(X)
 
     def choose(self, m: int) -> Array:
-        """Rows to start from: each the one that those before it explain least (greedy)."""
+        """m rows to start from, or all: each the one explained least by those before it."""
+        m = min(m, len(self._X))
         left = self._diagonal.copy()
         explained = np.zeros((m, len(left)))
         chosen: list[int] = []
@@ -297,7 +303,7 @@ class LocalGlobalPosterior:
 
     def with_pending(self, X: Array) -> LocalGlobalPosterior:
         """The same mean with less variance: the mean is believed at new rows."""
-        scale = np.full(len(X), 1.0 / np.sqrt(self.kernel.noise(np.array(np.nan))))
+        scale = np.full(len(X), 1.0 / np.sqrt(self.kernel.noise + NOISE_FLOOR))
         seen = self.seen.joined(_Seen(X, np.diag(scale), np.zeros(len(X))))
         alpha = np.concatenate([self.factor.alpha, np.zeros(len(X))])
         return replace(self, seen=seen, factor=replace(self.kernel.condition(seen), alpha=alpha))

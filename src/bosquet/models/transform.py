@@ -12,6 +12,7 @@ import numpy as np
 
 from bosquet.arrays import Array
 
+_ORDINARY = 300  # the largest power of two, and its inverse, that values may be near
 _NO_INFORMATION = 1e6  # a noise variance beyond which a standardised target says nothing
 
 
@@ -37,14 +38,26 @@ class Targets:
 
 def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     """The targets a model is fitted to."""
+    e = exponent(y)
+    y, sd = np.ldexp(y, -e), np.sqrt(noise)
     centre, spread = moments(y)
     s = (y - centre) / spread
     t, log_slope = yeo_johnson(s, lam)
     middle, width = moments(t)
     slope = np.exp(log_slope) / (spread * width)
     with np.errstate(over="ignore"):
-        spoiled = np.minimum((np.sqrt(noise) * slope) ** 2, _NO_INFORMATION)
-    return Targets((t - middle) / width, spoiled, float(np.sum(np.log(slope))))
+        spoiled = np.minimum((np.ldexp(sd, -e) * slope) ** 2, _NO_INFORMATION)
+    log_jacobian = float(np.sum(np.log(slope))) - len(y) * e * float(np.log(2.0))
+    return Targets((t - middle) / width, spoiled, log_jacobian)
+
+
+def exponent(y: Array) -> int:
+    """The power of two by which to divide values before computing with them.
+
+    It is 0 for ordinary ones; near the ends of the floats slopes would overflow, or differences.
+    """
+    e = int(np.frexp(np.max(np.abs(y)))[1])
+    return e if abs(e) > _ORDINARY else 0
 
 
 def log_prior_of_lambda(lam: float) -> float:

@@ -42,6 +42,8 @@ def to_parameter(distribution: Any) -> Parameter:
     kinds = load_optuna().distributions
     if isinstance(distribution, kinds.CategoricalDistribution):
         return Choice(option_labels(distribution.choices))
+    if distribution.single():  # a range of one value
+        return Choice([distribution.low])
     low, high, log, step = distribution.low, distribution.high, distribution.log, distribution.step
     if isinstance(distribution, kinds.IntDistribution):
         return Int(low, high, log=log, step=None if step == 1 else step)

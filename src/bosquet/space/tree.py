@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.arrays import Array
-from bosquet.errors import ConfigError, SpaceError
+from bosquet.errors import ConfigError, NothingFound, SpaceError
 from bosquet.space import draw, sampling, serial
 from bosquet.space.constraints import Constraint, Forbid, as_constraints
+from bosquet.space.defaults import default_config
 from bosquet.space.parameter import Choice, Parameter, named_parameters
 from bosquet.space.sampling import By, Method
+from bosquet.space.skeleton import Walk, walk
 from bosquet.space.structure import Dimension, Node, Parameters, Tree
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ Rng = np.random.Generator | int | None
 
 FILLER = 0.5  # what the unit coordinates of inactive parameters hold
 _MAX_REJECTIONS = 10_000  # in a row, before a feasible part counts as not to be found
+_WALKED = 100_000  # values tried to list what constraints leave of the discrete part
 
 
 class Space:
@@ -50,6 +53,8 @@ class Space:
         except RecursionError:
             raise SpaceError("the choices of this space are nested too deeply") from None
         self.constraints = tuple(self._checked(c) for c in as_constraints(constraints))
+        if self.constraints and self.has_defaults:
+            self.default_config()  # to refuse those that no configuration can have
 
     # -- shape -------------------------------------------------------------------------------
 
@@ -249,27 +254,11 @@ class Space:
         Where that violates a constraint, the parameters without a declared default are drawn
         (from a fixed seed) until it does not.
         """
-        rng = np.random.default_rng(0)
-        units = np.full(len(self), FILLER)
-        free, declared = [], []
-        for dimension in self.dimensions:
-            parameter = dimension.parameter
-            if parameter.default is not None:
-                declared.append(dimension)
-                units[dimension.index] = parameter.to_unit([parameter.default])[0]
-            else:
-                free.append(dimension.index)
-                if isinstance(parameter, Choice):
-                    units[dimension.index] = parameter.to_unit(parameter.options[:1])[0]
-        for _ in range(_MAX_REJECTIONS if free else 1):
-            config = self._decode(units[None, :])[0]
-            active = self.activity(units[None, :])[0]
-            config |= {d.name: d.parameter.default for d in declared if active[d.index]}
-            violated = self.violation(config)
-            if violated is None:
-                return config
-            units[free] = rng.random(len(free))
-        raise SpaceError(f"the declared defaults violate the constraint {violated}")
+        return dict(self._defaults)
+
+    @cached_property
+    def _defaults(self) -> Config:
+        return default_config(self, _MAX_REJECTIONS)
 
     def configs(self) -> Iterator[Config]:
         """Every allowed configuration of a finite space."""
@@ -279,6 +268,11 @@ class Space:
             config = {self.dimensions[index].name: value for index, value in values.items()}
             if self.violation(config) is None:
                 yield config
+
+    @cached_property
+    def skeletons(self) -> Walk:
+        """What the constraints leave of the discrete part, as far as it can be listed."""
+        return walk(self, _WALKED)
 
     # -- unit vectors ------------------------------------------------------------------------
 
@@ -400,7 +394,7 @@ class Space:
                     found.append(config)
                     rejected = 0
                 elif (rejected := rejected + 1) >= _MAX_REJECTIONS:
-                    raise SpaceError(
+                    raise NothingFound(
                         f"{rejected} samples in a row violate a constraint (the last one "
                         f"{violated}): the feasible part is empty or too small to be found"
                     )

@@ -116,7 +116,7 @@ def last_evidence(task: Task, rivals: Sequence[Strategy]) -> dict[str, float]:
     names = {rival.name for rival in rivals}
     for trial in reversed(task.history.complete):
         fits = trial.memory.get("fits", {})
-        if names <= set(fits):
+        if names <= set(fits) and all(fits[name]["evidence"] is not None for name in names):
             return {name: float(fits[name]["evidence"]) for name in names}
     return {}
 

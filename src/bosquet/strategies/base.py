@@ -17,14 +17,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bosquet.arrays import Array, Index
-from bosquet.data import History, Key, Trial, as_number, key_of
-from bosquet.errors import ConfigError, SpaceError, SpaceExhausted
+from bosquet.data import History, Key, Trial, as_number, jsonable, key_of
+from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
 from bosquet.space.structure import Path
+from bosquet.strategies.fresh import fresh_configs
 
-_FRESH_DRAWS = 1_000  # samples to find a new configuration, before a finite space is enumerated
-_ENUMERABLE = 100_000  # largest finite space that is enumerated
 _COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
 
 
@@ -95,7 +94,7 @@ class Proposal:
             info["strategy"] = self.strategy
         if self.value is not None:
             info["acquisition"] = self.value
-        return info | self.about
+        return dict(jsonable(info | self.about))
 
 
 class Batch:
@@ -171,74 +170,48 @@ class SequentialStrategy(Strategy):
 
 
 def propose(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
-    """Asks a strategy, and replaces what it proposes twice by new random configurations."""
+    """Asks a strategy, and draws at random what it proposes twice or not at all.
+
+    Whether anything is left is decided here, by the space and not by the strategy. Raises what
+    `fresh_configs` does when nothing is.
+    """
     batch = Batch(task)
+    try:
+        for proposal in _wanted(strategy, task, n, rng):
+            if key_of(proposal.config) in batch.taken:
+                config = fresh_configs(task, 1, rng, batch.taken)[0]
+                why = {"replaced": "a configuration already taken, by a random one"}
+                proposal = replace(proposal, config=config, about=proposal.about | why)
+            batch.add(proposal)
+        if len(batch.proposals) < n:
+            why_random = f"random draw: strategy {strategy.name!r} proposed nothing else"
+            for config in fresh_configs(task, n - len(batch.proposals), rng, batch.taken):
+                batch.add(Proposal(config, why=why_random, strategy=strategy.name))
+    except NOTHING_LEFT:
+        if not batch.proposals:
+            raise
+    return batch.proposals
+
+
+def _wanted(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+    """What a strategy proposes, checked; nothing where it gives up."""
+    try:
+        proposals = strategy.propose(task, n, rng)[:n]
+    except NOTHING_LEFT:
+        return []
     allowed = None if task.candidates is None else {key_of(c) for c in task.candidates}
-    for proposal in strategy.propose(task, n, rng)[:n]:
+    wanted = []
+    for proposal in proposals:
         try:
             config = task.space.validate(proposal.config)
         except ConfigError as error:
             raise ConfigError(f"strategy {strategy.name!r} proposed a bad one: {error}") from error
-        about = proposal.about
         if allowed is not None and key_of(config) not in allowed:
             raise ConfigError(f"strategy {strategy.name!r} proposed {config}: not a candidate")
-        if key_of(config) in batch.taken:
-            try:
-                config = fresh_configs(task, 1, rng, batch.taken)[0]
-            except SpaceExhausted:
-                break
-            about = about | {"replaced": "a configuration already taken, by a random one"}
         by = proposal.strategy or strategy.name
-        batch.add(replace(proposal, config=config, about=about, strategy=by))
-    if not batch.proposals:
-        raise _exhausted(task)
-    return batch.proposals
-
-
-def fresh_configs(
-    task: Task, n: int, rng: np.random.Generator, taken: Collection[Key] | None = None
-) -> list[Config]:
-    """Up to ``n`` distinct random configurations that are not taken; at least one.
-
-    With noise nothing is taken, and the same configuration may come twice.
-    """
-    taken = task.taken if taken is None else taken
-    if task.candidates is not None:
-        left = task.left(taken)
-        if not left:
-            raise _exhausted(task)
-        if task.history.noisy:
-            return [left[i] for i in rng.integers(len(left), size=n)]
-        return [left[i] for i in rng.permutation(len(left))[:n]]
-    if task.history.noisy:
-        return task.space.sample(rng, n)
-    enumerable = task.space.size <= _ENUMERABLE
-    found: dict[Key, Config] = {}
-    drawn = 0
-    while len(found) < n and drawn < max(_FRESH_DRAWS, 10 * n):
-        try:
-            batch = task.space.sample(rng, max(n - len(found), min(drawn, 100)))
-        except SpaceError:  # hardly anything is feasible
-            if enumerable:
-                break
-            raise
-        drawn += len(batch)
-        found |= {key: c for c in batch if (key := key_of(c)) not in taken}
-    if len(found) < n and enumerable:
-        unseen = (c for c in task.space.configs() if key_of(c) not in taken)
-        configs = list(unseen)
-        found = {key_of(configs[i]): configs[i] for i in rng.permutation(len(configs))}
-    if not found:
-        raise _exhausted(task)
-    return list(found.values())[:n]
-
-
-def _exhausted(task: Task) -> SpaceExhausted:
-    what = "space" if task.candidates is None else "candidate set"
-    return SpaceExhausted(
-        f"every configuration of the {what} that could be found has been proposed: "
-        f"{len(task.history)} ended, {len(task.pending)} pending"
-    )
+        memory = jsonable(proposal.memory)
+        wanted.append(replace(proposal, config=config, strategy=by, memory=memory))
+    return wanted
 
 
 # -- initial designs -------------------------------------------------------------------------
@@ -255,29 +228,28 @@ def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     visits = _Visits(task)
     batch = Batch(task)
     for point in points:
-        config = _near(task, visits, point, rng, batch.taken)
-        if config is None:
-            break
+        try:
+            config = _near(task, visits, point, rng, batch.taken)
+        except NOTHING_LEFT:
+            if batch.proposals:
+                break
+            raise
         visits.add(config)
         batch.add(Proposal(config, why="space-filling design"))
-    if not batch.proposals:
-        raise _exhausted(task)
     return batch.proposals
 
 
 def _near(
     task: Task, visits: _Visits, point: Array, rng: np.random.Generator, taken: Collection[Key]
-) -> Config | None:
-    """A free configuration near a unit point, on a path visited least; None if none is left."""
-    if task.candidates is not None:
-        left = task.left(taken)
-        if not left:
-            return None
+) -> Config:
+    """A free configuration near a unit point, on a path visited least."""
+    left = task.left(taken)
+    if left:
         counts = visits.of([task.space.path(config) for config in left])
         left = [left[i] for i in np.flatnonzero(counts == counts.min())]
         units = task.space.to_unit(left)
         return left[int(np.argmin(np.sum((units - point) ** 2, axis=1)))]
-    for options in visits.least(rng):
+    for options in visits.least(rng) if task.candidates is None else ():
         # The Sobol point first; where it is infeasible or taken, random ones of the same path.
         units = np.vstack([point, rng.random((20, len(point)))])
         for choice, option in options.items():
@@ -285,10 +257,7 @@ def _near(
         for config in task.space.from_unit(units):
             if key_of(config) not in taken and task.space.violation(config) is None:
                 return dict(config)
-    try:
-        return fresh_configs(task, 1, rng, taken)[0]
-    except SpaceExhausted:
-        return None
+    return fresh_configs(task, 1, rng, taken)[0]
 
 
 class _Visits:

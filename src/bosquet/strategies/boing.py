@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self, get_args
 
@@ -36,12 +37,13 @@ import numpy as np
 from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array, Bools
 from bosquet.data import Dataset, History, Key
+from bosquet.errors import NOTHING_LEFT
 from bosquet.models.base import PathPosterior
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
-from bosquet.models.transform import moments, transform
+from bosquet.models.transform import exponent, moments, transform
 from bosquet.search.mixed import maximise_mixed
 from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
@@ -69,6 +71,7 @@ LocalModel = Literal["lgpga", "local", "full"]
 _GOOD = 10  # evaluated rows from which the global search starts
 _PERTURBED = 8  # evaluated rows that the local search perturbs
 _HIGH = 2.0  # standard deviations inside, beyond which targets are compressed
+_FARTHEST = 1e100  # standard deviations inside, whose square is still a float
 _PER_FAILURE = 0.1  # Eq. (1)
 _SAMPLED = 20  # configurations whose subregions TuRBO chooses from
 _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
@@ -123,10 +126,12 @@ class BOinG(SequentialStrategy):
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         while True:
-            if explores(batch.task.space, batch.index, self.explore_every):
-                found: Proposal | None = _by("design", design(batch.now, 1, rng)[0])
-            else:
+            found: Proposal | None = None
+            if not explores(batch.task.space, batch.index, self.explore_every):
                 found = self.next(batch.now, batch.taken, rng)
+            else:
+                with suppress(*NOTHING_LEFT):
+                    found = _by("design", design(batch.now, 1, rng)[0])
             if found is None:
                 return
             yield found
@@ -225,10 +230,12 @@ class BOinG(SequentialStrategy):
         if not self.local_targets:
             targets = transform(data.y, data.noise)
             return targets.z, targets.noise
-        centre, spread = moments(data.y[inside])
-        with np.errstate(over="ignore"):
-            s = np.minimum((data.y - centre) / spread, 1e300)
-            variance = np.minimum(data.noise / spread / spread, 1e6)
+        e = exponent(data.y[inside])
+        with np.errstate(over="ignore"):  # of what is outside
+            y = np.ldexp(data.y, -e)
+            centre, spread = moments(y[inside])
+            s = np.clip((y - centre) / spread, -_FARTHEST, _FARTHEST)
+            variance = np.minimum(np.ldexp(data.noise, -2 * e) / spread / spread, 1e6)
         above = np.maximum(s - _HIGH, 0.0)
         z = np.minimum(s, _HIGH) + np.log1p(above)
         return z - z.mean(), variance / (1.0 + above) ** 2

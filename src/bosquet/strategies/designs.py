@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bosquet.strategies.base import Proposal, Strategy, Task, design, fresh_configs
+from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.fresh import fresh_configs
 
 
 class Random(Strategy):

@@ -71,7 +71,8 @@ class FitRecord:
         if not known <= set(stored["setting"]):
             return None
         setting = setting_class(**{name: stored["setting"][name] for name in known})
-        return cls(stored["theta"], setting, stored["fitted_at"], stored["evidence"])
+        evidence = -np.inf if stored["evidence"] is None else stored["evidence"]  # JSON has no inf
+        return cls(stored["theta"], setting, stored["fitted_at"], evidence)
 
 
 def records(history: History, name: str, setting_class: type[Setting]) -> Iterator[FitRecord]:

@@ -18,6 +18,7 @@ import numpy as np
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.arrays import Array
 from bosquet.data import Dataset
+from bosquet.errors import NOTHING_LEFT
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import PathModel
@@ -36,7 +37,7 @@ from bosquet.strategies.options import AcquisitionName, KernelName, one_of, whol
 MOST_PATHS = 32  # searched in one ask
 _GOOD = 8  # evaluated rows worth perturbing
 _LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
-_NOTHING_LEFT = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
+_IDLE = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
 _NAMED_PATHS = 8  # whose acquisition values are told in Info
 
 
@@ -89,27 +90,35 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         best, level = incumbent(task, fitted, data.X)
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
         while True:
-            now = explores(task.space, batch.index, self.explore_every)
-            found = self._explored(batch, "every so often", rng) if now else None
+            found = self._next_or_explored(Ask(task, fitted, best, good, batch.taken, rng), batch)
             if found is None:
-                found = self.next(Ask(task, fitted, best, good, batch.taken, rng))
-                if found is None:
-                    return
-                if self.explore_every is not None and batch.index % 2 and self._is_idle(found):
-                    found = self._explored(batch, "nothing seems left to gain", rng)
+                return
             yield replace(found, memory=fitted.memory, about=found.about | fitted.about)
             x = task.space.to_unit([found.config])
             best = min(best, fitted.believed(x))
             fitted = fitted.with_pending(x)
 
-    def _explored(self, batch: Batch, why_now: str, rng: np.random.Generator) -> Proposal:
+    def _next_or_explored(self, ask: Ask[P], batch: Batch) -> Proposal | None:
+        if explores(ask.task.space, batch.index, self.explore_every):
+            return self._explored(batch, "every so often", ask.rng)
+        found = self.next(ask)
+        may_explore = self.explore_every is not None and batch.index % 2 == 1
+        if found is not None and may_explore and self._is_idle(found):
+            return self._explored(batch, "nothing seems left to gain", ask.rng)
+        return found
+
+    def _explored(self, batch: Batch, why_now: str, rng: np.random.Generator) -> Proposal | None:
+        try:
+            (found,) = design(batch.now, 1, rng)
+        except NOTHING_LEFT:
+            return None
         why = f"exploration, {why_now}: the design on a path visited least"
-        return replace(design(batch.now, 1, rng)[0], why=why)
+        return replace(found, why=why)
 
     def _is_idle(self, found: Proposal) -> bool:
         """Whether the model sees nothing left to gain."""
         gain = found.value if self.acquisition == "logei" else None
-        return gain is not None and gain < _NOTHING_LEFT
+        return gain is not None and gain < _IDLE
 
     # -- the model ---------------------------------------------------------------------------
 

@@ -111,7 +111,15 @@ def _run(words: list[str], out: Any, err: Any) -> int:
 
 
 def _ending(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return f"killed by {signal_name(-code)}" if code < 0 else f"exit code {code}"
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL for 9; real-time signals have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 # -- what a program leaves -------------------------------------------------------------------

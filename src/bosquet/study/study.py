@@ -6,23 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self, overload
 
 from bosquet.data import Direction, Evaluation, History, Trial
-from bosquet.errors import SpaceExhausted, StorageError
+from bosquet.errors import NOTHING_LEFT, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy, get
 from bosquet.study.ledger import Stored
 from bosquet.study.optuna_store import OptunaStore, Wanted
-from bosquet.study.reading import stored_header
+from bosquet.study.reading import DEFAULT_NAME, stored_header
 from bosquet.study.rows import Row
+from bosquet.study.storages import name_of
 
 
 class Study:
     """A stored study whose trials are evaluated elsewhere: ask today, tell tomorrow.
 
     ``storage`` is the name of a SQLite file, a database URL or an Optuna storage. A study that is
-    there goes on with what is stored; for a new one ``space`` is needed, and ``strategy``,
-    ``direction`` and ``seed`` are as in `minimize`. Where constraints are functions, which are not
-    stored, ``space`` is needed every time.
+    there (by default the only one, or the one called 'bosquet') goes on with what is stored; for a
+    new one ``space`` is needed, and ``strategy``, ``direction`` and ``seed`` are as in `minimize`.
+    Where constraints are functions, which are not stored, ``space`` is needed every time.
 
     A trial that was asked for is pending until it is told or released, in whatever process; other
     processes, `minimize` among them, may work on the same study meanwhile.
@@ -40,9 +41,12 @@ class Study:
         candidates: Iterable[Mapping[str, Any]] | None = None,
         initial: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        stored, where = stored_header(storage, study_name)
+        if study_name is None and space is not None:  # which may be the space of a new study
+            study_name = DEFAULT_NAME
+        study_name, stored = stored_header(storage, study_name)
+        where = f"{name_of(storage)}, study {study_name!r}"
         if stored is None and space is None:
-            raise StorageError(f"{where}: there is no such study; give space=... to make it")
+            raise StorageError(f"{where}: there is no such study; give its space to make it")
         if space is None:
             assert stored is not None
             space = stored.stored_space(where)
@@ -117,7 +121,7 @@ class Study:
         while len(trials) < (1 if n is None else positive_integer(n, "n")):
             try:
                 trial = self._ledger.next_trial()
-            except SpaceExhausted:
+            except NOTHING_LEFT:
                 if not trials:
                     raise
                 break

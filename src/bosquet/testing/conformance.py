@@ -220,14 +220,15 @@ def check_pending(make: MakeStrategy) -> None:
 def check_exhausted(make: MakeStrategy) -> None:
     """A finite space is visited once each, then exhausted; a batch takes what is left."""
     space = fitting(make, finite_space)
-    optimizer = Optimizer(space, make(), seed=0)
     everything = {key_of(config) for config in space.configs()}
     assert len(everything) == 5
-    seen = {space.key(config) for config in _run(optimizer, n=3)}
-    rest = optimizer.ask(4)
-    assert len(rest) == 2
-    assert seen | {trial.key for trial in rest} == everything
-    _assert_exhausted(optimizer)
+    for begun in (3, 0, 4):
+        optimizer = Optimizer(space, make(), seed=0)
+        seen = {space.key(config) for config in _run(optimizer, n=begun)}
+        rest = optimizer.ask(9)
+        assert len(rest) == 5 - begun
+        assert seen | {trial.key for trial in rest} == everything
+        _assert_exhausted(optimizer)
 
 
 def _assert_exhausted(optimizer: Optimizer) -> None:
@@ -266,11 +267,19 @@ def check_failures(make: MakeStrategy) -> None:
 
 
 def check_odd_values(make: MakeStrategy) -> None:
-    """Constant, huge, tiny and wildly different values do not stop the search."""
-    for values in ([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], [1.0, 1e12, -1e-12, 3.0]):
+    """Constant, huge, tiny and wildly different values do not stop the search.
+
+    The ends of the floats are among them; what is said of a trial stays JSON.
+    """
+    for values in (
+        *([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], [1.0, 1e12, -1e-12, 3.0]),
+        *([1.7e308, -1.7e308, 1e308], [1e-320, 3e-320, 2e-320], [5e-324, 0.0]),
+    ):
         optimizer = Optimizer(fitting(make, and_or_space), make(), seed=0)
         for i in range(_TRIALS):
-            optimizer.tell(optimizer.ask(), values[i % len(values)])
+            trial = optimizer.ask()
+            json.dumps(trial.info, allow_nan=False)
+            optimizer.tell(trial, values[i % len(values)])
 
 
 def check_noise(make: MakeStrategy) -> None:

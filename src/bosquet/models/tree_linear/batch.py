@@ -23,7 +23,6 @@ from bosquet.arrays import Array, Index
 from bosquet.kernels.stationary import SHAPES
 from bosquet.kernels.weights import Weight
 from bosquet.linalg import cholesky
-from bosquet.models.gp import NOISE_FLOOR
 from bosquet.models.tree_linear.structure import PathLeaf, TreeLinear
 
 
@@ -34,14 +33,17 @@ class Rows:
     leaf: PathLeaf
     X: Array
     y: Array
-    noise: Array
+    fixed: Array
+    share: Array
+    """The variance of y is ``fixed`` plus a ``share`` of the learned noise."""
 
     def followed_by(self, more: Rows) -> Rows:
         return Rows(
             self.leaf,
             np.vstack([self.X, more.X]),
             np.concatenate([self.y, more.y]),
-            np.concatenate([self.noise, more.noise]),
+            np.concatenate([self.fixed, more.fixed]),
+            np.concatenate([self.share, more.share]),
         )
 
 
@@ -117,7 +119,7 @@ class Batch:
         F = max(0 if kernel is None else len(kernel.features) for kernel in kernels)
         v = max(len(one.leaf.columns) for one in rows)
         self.n_rows = sum(len(one.y) for one in rows)
-        self.y, self._noise = np.zeros((g, n)), np.zeros((g, n))
+        self.y, self._fixed, self._share = np.zeros((3, g, n))
         self._there = np.zeros((g, n))
         self.columns = np.full((g, v), V)
         self._X, self._Z = np.full((g, n, d), 0.5), np.zeros((g, n, v))
@@ -127,7 +129,8 @@ class Batch:
         for i, (one, kernel) in enumerate(zip(rows, kernels, strict=True)):
             m = len(one.y)
             self._there[i, :m] = 1.0
-            self.y[i, :m], self._noise[i, :m], self._X[i, :m] = one.y, one.noise, one.X
+            self.y[i, :m], self._X[i, :m] = one.y, one.X
+            self._fixed[i, :m], self._share[i, :m] = one.fixed, one.share
             self.columns[i, : len(one.leaf.columns)] = one.leaf.columns
             for weight, part in one.leaf.parts():
                 if weight.length < 0:  # the others change with their length-scale
@@ -139,7 +142,7 @@ class Batch:
                     self._lengths[i, j], self._used[i, j] = slot, 1.0
         self._distances = distances.reshape(g, F, n * n)
         self._pairs = self._there[:, :, None] * self._there[:, None, :]
-        self._learned = np.isnan(self._noise)
+        self._learned = self._share > 0.0
         self._waves = list(self._find_waves())
         self.pairs_of_columns = (
             self.columns[:, :, None] * (V + 1) + self.columns[:, None, :]
@@ -165,7 +168,7 @@ class Batch:
         unit, slope = SHAPES[self._model.kind](r2)
         M = self._v(eta)[:, None, None] * unit + np.exp(eta[self._model.offset])
         M *= self._pairs
-        noise = np.where(self._learned, np.exp(eta[-1]), self._noise) + NOISE_FLOOR
+        noise = self._fixed + np.exp(eta[-1]) * self._share
         np.einsum("gii->gi", M)[...] += np.where(self._there > 0.0, noise, 1.0)
         L = _cholesky(M)
         inverse_of_L = np.linalg.inv(L)
@@ -208,7 +211,8 @@ class Batch:
         by_weight = (self._distances @ by_r2)[:, :, 0]
         np.add.at(gradient, self._lengths, -2.0 * self._weights(eta) * by_weight)
         gradient[self._model.offset] += np.exp(eta[self._model.offset]) * W.sum()
-        gradient[-1] += np.exp(eta[-1]) * np.einsum("gii->gi", W)[self._learned].sum()
+        by_noise = (np.einsum("gii->gi", W) * self._share)[self._learned]
+        gradient[-1] += np.exp(eta[-1]) * by_noise.sum()
 
     def pull_back_waves(self, by_Z: Array, eta: Array, gradient: Array) -> None:
         """Adds d sum(by_Z * Z) / d eta: the length-scales of Fourier features."""

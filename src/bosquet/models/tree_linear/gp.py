@@ -14,7 +14,8 @@ from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise, with_prior
-from bosquet.models.gp import NOISE_FLOOR, solve
+from bosquet.models.gp import solve
+from bosquet.models.repeats import NOISE_FLOOR, merge
 from bosquet.models.tree_linear.batch import (
     Batch,
     Factored,
@@ -36,10 +37,18 @@ class TreeGP:
         noise = np.full(len(y), np.nan) if noise is None else noise
         self.model = model
         self.hyper = model.hyper
+        self._merged = merged = merge(X, y, noise)
+        X = X[merged.first]
         self._batches = batches(
             model,
             [
-                Rows(model.leaf(path), X[rows], y[rows], noise[rows])
+                Rows(
+                    model.leaf(path),
+                    X[rows],
+                    merged.y[rows],
+                    merged.fixed[rows],
+                    merged.share[rows],
+                )
                 for path, rows in model.space.tree.rows_by_path(X).items()
             ],
         )
@@ -52,6 +61,8 @@ class TreeGP:
         factored, weights = infer(self.model, self._batches, eta)
         value = -float(np.log(np.diag(weights.B)).sum())
         gradient = np.zeros(len(eta))
+        scatter, gradient[-1] = self._merged.log_scatter(eta[-1])
+        value += scatter
         for batch, given in zip(self._batches, factored, strict=True):
             alpha = given.alpha(weights)
             value -= float(np.log(np.einsum("gii->gi", given.L)).sum())
@@ -134,9 +145,8 @@ class TreePosterior:
         """
         rows = {path: one.rows for path, one in self._given.items()}
         for path, new in self.model.space.tree.rows_by_path(X).items():
-            more = Rows(
-                self.model.leaf(path), X[new], np.zeros(len(new)), np.full(len(new), np.nan)
-            )
+            none, floor = np.zeros(len(new)), np.full(len(new), NOISE_FLOOR)
+            more = Rows(self.model.leaf(path), X[new], none, floor, np.ones(len(new)))
             rows[path] = rows[path].followed_by(more) if path in rows else more
         parts = batches(self.model, list(rows.values()))
         factored, less = infer(self.model, parts, self.eta)
