@@ -53,9 +53,9 @@ def add_tree(
 def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
     """Algorithm 1 as published: squared exponential, no ties, maximum likelihood."""
     builder = PriorBuilder()
-    components = []
-    for node in space.nodes:
-        own = own_features(space, node)
+    components = []  # their sum is k_T; a component is zero unless both rows have its node: k^delta
+    for node in space.nodes:  # line 2
+        own = own_features(space, node)  # lines 3, 5, 6: the variables of v
         if own:
             name = f"own {node.index}"
             start = Prior(0.0, np.inf)
@@ -63,6 +63,7 @@ def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
             named = [f"length {name}, {f.kind} {f.dimension}" for f in own]
             lengths = [builder.theta(length, _PAPER_LENGTH, LENGTH_BOUNDS) for length in named]
             slots = tuple(builder.eta([length]) for length in lengths)
+            # Lines 4, 7-9: k^c, a squared exponential, times k^delta is added to the sum.
             components.append(Component(name, node.index, "se", own, variance, slots))
     return components, builder.hyperparameters(Prior(NOISE.mean, np.inf))
 

@@ -136,12 +136,12 @@ class _Gibbs:
 
     def run(self, rng: np.random.Generator) -> Learned:
         moves = self._moves()
-        while self._left():
+        while self._left():  # Algorithm 3, line 2
             before = self._used
-            for i in rng.permutation(len(moves)):
+            for i in rng.permutation(len(moves)):  # line 3
                 if not self._left():
                     break
-                moves[i](rng)
+                moves[i](rng)  # lines 4-7; of Theta the best state is kept
             if self._used == before:  # nothing can move
                 break
         prior = self._log_odds * len(self._best.edges)

@@ -50,6 +50,7 @@ class PathLikelihood:
         self.hyper = models[0].hyper
 
     def _log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """sum_i w_i log p(y_i | x_i, theta), and its gradient."""
         value, gradient = 0.0, np.zeros(len(theta))
         for model, weight in zip(self._models, self._weights, strict=True):
             one, by_theta = model.log_likelihood(theta)

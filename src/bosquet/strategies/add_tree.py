@@ -15,6 +15,15 @@ other acquisitions (App. D) ``search.tree_path``: on the posterior of each path
 interactions (App. E)       chain components
 ==========================  ===============================================================
 
+Algorithm 2, Add-Tree-GP-UCB; u^v and x^v are maximum and maximiser of the bound of node v::
+
+     1, 2   for t = 1, 2, ...                            an ask, after the design
+     3-5        for v in V: x^v, u^v <- max mu^v + sqrt(beta_t) sigma^v    `node_sum._search_node`
+     6-8        l_j <- the path with the largest sum of u^v                `node_sum.best_path`
+     9          x_t <- the x^v of the vertices on l_j                      `maximise_node_sum`
+    10, 11      y_t <- f(x_t), D_t <- D_t-1 and (x_t, y_t)                 `Optimizer.tell`
+    12          fit the GP by maximum likelihood                           `GPStrategy.fit`
+
 Where we differ by default, and why: Algorithm 2 adds a confidence bonus per node, but only sums of
 nodes are observed, so the bonus never vanishes and favours long paths. Expected improvement of the
 path's own posterior does not have that problem.
@@ -112,6 +121,7 @@ class AddTree(CovarianceStrategy):
         if self.acquisition == "node-ucb" and task.candidates is None:
             t = len(task.history) + 1
             additive = ask.fitted.posterior.additive
+            # Algorithm 2, lines 3-9.
             x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), ask.rng)
             config = task.space.from_unit(x)
             if key_of(config) not in ask.taken and task.space.violation(config) is None:

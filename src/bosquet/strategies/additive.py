@@ -16,6 +16,15 @@ Algorithm 3, (8), N_Gibbs, p    ``models.graph_learning``
 "No Overlap"                    ``graph="disjoint"``
 ==============================  ==============================================================
 
+Algorithm 1, G-Add-GP-UCB, with what section 4 adds for a graph that is not known::
+
+    1       D_0 <- N_init points at random                                 the design
+    2       for t = 1, ..., N_iter                                         an ask
+    sec. 4      every N_cyc trials: Z, L <- Algorithm 3, from the last ones on   `structured`
+    3           mu^(j), sigma^(j) given D_t-1                              `fit`, `Posterior.of`
+    4           x_t <- argmax phi_t, by Algorithm 2                        `_by_message_passing`
+    5, 6        y_t <- f(x_t) + noise, D_t <- D_t-1 and (x_t, y_t)         `Optimizer.tell`
+
 Where we differ by default, and why: expected improvement of the whole posterior takes the place of
 a sum of bounds, since only sums of components are observed and their own bounds never become tight;
 message passing then says where to start. Graphs learned from few trials are often wrong, so a
@@ -290,6 +299,7 @@ class Additive(GPStrategy[SpacePosterior]):
     def _by_message_passing(self, ask: Ask[SpacePosterior]) -> Proposal | None:
         """The maximum of the summed bounds, unless it is taken or violates a constraint."""
         space, bound = ask.task.space, self.bound(ask.task)
+        # Algorithm 1, line 4.
         optimum = self.clique_search(ask).maximise(bound, ask.rng)
         path = space.tree.path_of(best_path(space, optimum.values)[1])
         rows = on_path(space, path, optimum.rows.copy())

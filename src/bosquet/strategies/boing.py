@@ -14,6 +14,20 @@ LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
 c_fail, p_switch (B.2)          `Switching`
 ==============================  ==============================================================
 
+One ask of BOinG; the supplement has the box of the third step, `search.subregion`::
+
+    fewer than n_min trials: a GP on all of them             Appendix B    ``early``
+    forest on all trials, x_g <- argmax of its acquisition   global level  `_forest`, `_global`
+    X_sub <- Algorithm 1 around x_g                          Appendix A    `subregion`
+    LGPGA on the trials inside and a summary of the others   Appendix B.1  `_local`
+    x <- argmax EI in X_sub                                  local level   `improve`
+
+and of BOinG+::
+
+    with p_switch = 0.1 c_fail: the other engine             Eq. (1)       `Switching`
+    TuRBO: the largest X_sub of 20 random configurations     Appendix B.2  `_new_run`
+        an improvement, or a length below 2^-4, ends it                    `_going_on`
+
 Where we differ by default, and why. Targets have the spread of the points inside, and those far
 above are compressed, so that the local model looks at local differences; but their zero is the mean
 of all trials: a model whose prior mean is that of the good points inside expects good values
@@ -140,12 +154,15 @@ class BOinG(SequentialStrategy):
         """One pass of the loop: x_g, its subregion, the local model, the best point inside."""
         data = task.history.dataset()
         feasibility = feasibility_of(task)
+        # Global level.
         forest = self._forest(task, data, rng)
         candidate = self._global(task, data, forest, feasibility, taken, rng)
         if candidate is None:
             return None
         x = task.space.to_unit(candidate)
+        # Algorithm 1.
         region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
+        # Local level, Appendix B.1.
         fitted, inducing = self._local(task, data, inside)
         best, level = incumbent(task, fitted, data.X)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])

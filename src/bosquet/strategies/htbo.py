@@ -14,6 +14,13 @@ HTBO WARP                           ``warp=True``, ``models.warping``
 adaptive Sobol grid                 ``search="grid"``
 ==================================  =========================================================
 
+The paper has no algorithm box; one iteration (section 3.3) is::
+
+    tree <- CART with at least 5 points in a leaf         section 3.1, Eq. (1)  `Cart`
+    for every leaf: theta <- max or samples of Eq. (2)    section 3.2           `PathLikelihood`
+    predictions in a leaf from all observations           section 3.3           `TreedGP.posterior`
+    x <- argmax EI on an adaptive Sobol grid              section 3.3           `_LeafSearch`
+
 Where we differ by default, and why. A leaf must earn hyper-parameters of its own by predicting its
 trials better with them than with those of all (leave-one-out): few trials are soon over-fitted, and
 many functions need no tree. Each leaf is searched as a box of its own, so a small one gets as many

@@ -15,6 +15,13 @@ argmax over all leaves (3.1)    ``search="full"``
 one random candidate per path   the design of ``strategies.base``, which visits paths evenly
 ==============================  ==============================================================
 
+The paper has no algorithm box; one ask of ``TreeEI.paper`` is::
+
+    hyper-parameters <- argmax log P(y)                      Eq. (3)       `GPStrategy.fit`
+    P(c | y), P(g_p | c, y_p)                                section 2.2   `TreeGP.posterior`
+    p*, z_p* <- argmax E [y_min - b_p - z_p' c]_+            Eq. (6)       `TwoStep.rank`
+    x* <- argmax E [y_min - g_p*(x) - z_p*' c]_+             Eq. (5)       `TwoStep.maximise`
+
 Where we differ by default, and why: few functions are linear in their shared variables, so these
 have Fourier features; path EI looks at the level of a leaf and not at how deep its minimum may be,
 so a few paths (``k``) are compared by EI itself; step 2 moves the shared variables again, since
@@ -126,11 +133,13 @@ class TreeEI(GPStrategy[TreePosterior]):
             plug_in=self.model == "paper",
             refine_shared=self.refine_shared or self.search == "full",
         )
+        # Step 1: paths with values of their shared variables, ranked by path EI, Eq. (6).
         if task.candidates is None:
             promises = self._ranked(ask, steps)
         else:
             rows, candidates = ask.candidates()
             promises = steps.rank_rows(rows)
+        # Step 2: EI, Eq. (5), on the k best of them, and on the next ones if nothing there is free.
         k = len(promises) if self.search == "full" else self.k
         for start in range(0, min(len(promises), max(_MOST_TRIED, k)), max(k, 1)):
             some = promises[start : start + k]

@@ -12,6 +12,16 @@ side lengths L_i             `trust_region`, from the length-scales
 restart                      `current_run`: trials of earlier runs are forgotten
 ===========================  ==================================================================
 
+One ask, for one trust region and one point at a time::
+
+    count successes and failures since the last restart      `current_run`
+    tau_succ successes in a row: L <- min(2 L, L_max)        `Trust.after`
+    tau_fail failures in a row: L <- L / 2                   `Trust.after`
+    L < L_min: restart from a new design                     `current_run`
+    GP on the trials of this run                             `fit_local`
+    hyper-rectangle around the best point, sides L_i         `trust_region`
+    x <- the minimum of a Thompson sample inside             `Turbo._sampled`
+
 Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
 by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the region
 lies on the path of the run's best trial; the model is that of `AddTree`. Categories are not cut:
