@@ -20,7 +20,7 @@ from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
 from bosquet.benchmarks.trees import MINIMUM
 from bosquet.models.add_tree import paper_add_tree
-from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.transform import transform
 
 ROOT = Path(__file__).parent.parent
@@ -168,8 +168,8 @@ def why_stuck(seeds: int = 20) -> str:
     problem = bq.benchmarks.small_balanced(shared=True)
     space = problem.space
     path = next(iter(space.tree.paths()))
-    surrogate = Surrogate(space, *paper_add_tree(space))
-    own = next(c for c in surrogate.components if c.node == path[-1])
+    covariance = Covariance(space, *paper_add_tree(space))
+    own = next(c for c in covariance.components if c.node == path[-1])
     queries = np.random.default_rng(0).random((2000, len(space)))
     queries[:, list(space.tree.children)] = 0.25  # the first option of every choice
     lines = ["| seed | ended in | visits | lowest | variance | hope | best seen |"]
@@ -181,8 +181,9 @@ def why_stuck(seeds: int = 20) -> str:
         y = np.array([trial.value for trial in result.trials])
         targets = transform(y, np.full(len(y), np.nan))
         X = space.to_unit([trial.config for trial in result.trials])
-        theta = np.array(result.trials[-1].info["fits"]["add-tree"]["theta"])
-        belief = SurrogateGP(surrogate, X, targets.z).posterior(theta).on_path(path)
+        theta = covariance.hyper.recall(result.trials[-1].memory["fits"]["add-tree"]["theta"])
+        assert theta is not None
+        belief = SpaceGP(covariance, X, targets.z).posterior(theta).on_path(path)
         mean, variance = belief.moments(space.snap(queries))
         there = [i for i, t in enumerate(result.trials) if space.path(t.config) == path]
         cells = [
@@ -190,7 +191,7 @@ def why_stuck(seeds: int = 20) -> str:
             space.path_label(result.best_config),
             str(len(there)),
             f"{y[there].min():.2f}",
-            f"{np.exp(surrogate.hyper.eta(theta)[own.variance]):.3f}",
+            f"{np.exp(covariance.hyper.eta(theta)[own.variance]):.3f}",
             f"{np.min(mean - 2 * np.sqrt(variance)):.2f}",
             f"{targets.z.min():.2f}",
         ]

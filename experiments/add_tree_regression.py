@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bosquet as bq
-from bosquet.kernels.components import Component, Hyperparameters, Kind
+from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import features_of
 from bosquet.models import add_tree as model
-from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.covariance import Covariance, SpaceGP
+from bosquet.models.priors import Hyperparameters, SumBuilder
 from bosquet.models.transform import transform
 from bosquet.space import Space
-from bosquet.strategies.gp_strategy import Fitted
 
 ROOT = Path(__file__).parent.parent
 SIZES = (10, 15, 20, 24, 30, 40, 50)
@@ -37,21 +37,19 @@ Model = tuple[list[Component], Hyperparameters]
 
 def independent(space: Space, kind: Kind) -> Model:
     """One component per leaf over everything on its path, and a constant: nothing is shared."""
-    builder = model.PriorBuilder(kind)
+    builder = SumBuilder(kind)
     for node in space.nodes:
         if not any(index in space.tree.children for index in node.dimensions):
-            builder.add(
-                f"leaf {node.index}", node.index, model.chain_features(space, node), model.OWN
-            )
-            builder.add(f"constant {node.index}", node.index, (), model.CONSTANT)
+            builder.add(f"leaf {node.index}", node.index, model.chain_features(space, node), "own")
+            builder.add(f"constant {node.index}", node.index, (), "constant")
     return builder.components, builder.hyperparameters()
 
 
 def flat(space: Space, kind: Kind) -> Model:
     """One component over all variables, active everywhere; choices are categories."""
-    builder = model.PriorBuilder(kind)
+    builder = SumBuilder(kind)
     features = tuple(f for d in space.dimensions for f in features_of(d))
-    builder.add("flat", 0, features, model.OWN)
+    builder.add("flat", 0, features, "own")
     return builder.components, builder.hyperparameters()
 
 
@@ -72,11 +70,14 @@ def test_error(name: str, configs: list[dict[str, object]], n: int) -> float:
     targets = transform(y[:n], np.full(n, np.nan))
     fits = []
     for kind in kinds:
-        surrogate = Surrogate(space, *make(kind))
-        gp = SurrogateGP(surrogate, X[:n], targets.z)
+        covariance = Covariance(space, *make(kind))
+        gp = SpaceGP(covariance, X[:n], targets.z)
         theta, evidence = gp.fit(starts(gp.hyper, n))
-        fits.append((evidence, Fitted(space, gp.posterior(theta), targets.z, 0.0, {}, X[:0])))
-    z = max(fits, key=lambda fit: fit[0])[1].means(X[-50:])
+        fits.append((evidence, gp.posterior(theta)))
+    posterior = max(fits, key=lambda fit: fit[0])[1]
+    z = np.empty(50)
+    for path, rows in space.tree.rows_by_path(X[-50:]).items():
+        z[rows] = posterior.on_path(path).moments(X[-50:][rows])[0]
     return float(np.log10(np.mean((z * y[:n].std() + y[:n].mean() - y[-50:]) ** 2)))
 
 

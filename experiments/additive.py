@@ -29,7 +29,6 @@ from bosquet.graphs import Edge
 from bosquet.strategies import Additive, GraphLearning, Random, Strategy
 from bosquet.strategies.additive import GraphSetting
 from bosquet.strategies.base import Task
-from bosquet.strategies.gp_strategy import Setting
 
 ROOT = Path(__file__).parent.parent
 PROBLEMS: dict[str, Factory] = {"star": star, "grid": lattice}
@@ -44,19 +43,17 @@ class Oracle(Additive):
     """Algorithm 1 with the true graph and the true length-scales."""
 
     def structured(
-        self, task: Task, data: Dataset, last: Setting, rng: np.random.Generator
-    ) -> tuple[Setting, dict[str, Any]]:
+        self, task: Task, data: Dataset, setting: GraphSetting, rng: np.random.Generator
+    ) -> tuple[GraphSetting, dict[str, Any]]:
         del data, rng
-        assert isinstance(last, GraphSetting)
-        return replace(last, lengths=(0.2,) * len(task.space), noise=1e-6), {}
+        return replace(setting, lengths=(0.2,) * len(task.space), noise=1e-6), {}
 
 
 def as_published(cls: type[Additive] = Additive, **arguments: Any) -> Additive:
     return cls(
         acquisition="ucb",
         learning=PAPER,
-        kernel="se",
-        hierarchical=False,
+        model="paper",
         explore_every=None,
         transforms=False,
         **arguments,

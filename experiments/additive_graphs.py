@@ -19,7 +19,8 @@ import numpy as np
 import bosquet as bq
 from bosquet.benchmarks.additive import lattice, lattice_edges, star, star_edges
 from bosquet.graphs import Edge
-from bosquet.models.graph_learning import GraphLearning, GraphLikelihood, first_state, learn_graph
+from bosquet.models.graph_learning import GraphLearning, first_state, learn_graph
+from bosquet.models.graph_likelihood import GraphLikelihood
 
 ROOT = Path(__file__).parent.parent
 PROBLEMS = {"star": star, "grid": lattice}

@@ -23,8 +23,10 @@ import bosquet as bq
 from bosquet.acquisition.base import LowerBound
 from bosquet.graphs import edges_of
 from bosquet.kernels.components import Kind
-from bosquet.models.additive_graph import GraphGP, GraphSurrogate, clique_components
-from bosquet.models.graph_learning import GraphLearning, GraphLikelihood, first_state, learn_graph
+from bosquet.models.additive_graph import GraphCovariance, clique_components
+from bosquet.models.covariance import SpaceGP
+from bosquet.models.graph_learning import GraphLearning, first_state, learn_graph
+from bosquet.models.graph_likelihood import GraphLikelihood
 from bosquet.search.junction_tree import CliqueSearch
 from bosquet.strategies import Additive
 
@@ -50,7 +52,7 @@ def measure(d: int) -> str:
     configs = space.sample(rng, N)
     y = np.array([strip(config) for config in configs])
     z = (y - y.mean()) / y.std()
-    gp = GraphGP(GraphSurrogate(space, edges_of(triangles), "matern52"), space.to_unit(configs), z)
+    gp = SpaceGP(GraphCovariance(space, edges_of(triangles), "matern52"), space.to_unit(configs), z)
     start = time.process_time()
     theta, _ = gp.fit([gp.hyper.mean], 50)
     fit = time.process_time() - start

@@ -73,8 +73,7 @@ def faces(data: Path, seed: int) -> Problem:
 def as_published(**arguments: Any) -> Additive:
     return Additive(
         acquisition="ucb",
-        kernel="se",
-        hierarchical=False,
+        model="paper",
         explore_every=None,
         transforms=False,
         **arguments,

@@ -33,10 +33,13 @@ from numpy.typing import NDArray
 import bosquet as bq
 from bosquet.benchmarks import Problem
 from bosquet.models.add_tree import add_tree
-from bosquet.models.surrogate import Surrogate, SurrogateGP
-from bosquet.models.treed import Cart, TreedGP, TreedPosterior
+from bosquet.models.cart import Cart
+from bosquet.models.covariance import Covariance, SpaceGP
+from bosquet.models.transform import Targets
+from bosquet.models.treed import TreedGP, TreedPosterior
 from bosquet.models.warping import WarpedGP, beta, kumaraswamy
 from bosquet.strategies import HTBO, FlatGP, Random, Strategy
+from bosquet.strategies.fitting import Setting
 
 Array = NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
@@ -241,13 +244,13 @@ def interval() -> bq.Space:
 
 def fitted(
     space: bq.Space, X: Array, y: Array
-) -> tuple[SurrogateGP, TreedGP, Array, tuple[float, float]]:
+) -> tuple[SpaceGP, TreedGP, Array, tuple[float, float]]:
     """A stationary and a treed GP of standardised targets, theta of the first, and the scale."""
     scale = float(y.mean()), float(y.std())
     z, noise = (y - scale[0]) / scale[1], np.full(len(y), np.nan)
-    surrogate = Surrogate(space, *add_tree(space))
-    plain = SurrogateGP(surrogate, X, z, noise)
-    treed = HTBO().treed(space, X, z, noise, "matern52")
+    covariance = Covariance(space, *add_tree(space))
+    plain = SpaceGP(covariance, X, z, noise)
+    treed = HTBO().model_on(space, X, Targets(z, noise, 0.0), Setting("matern52"))
     return plain, treed, treed.fit([treed.hyper.mean])[0], scale
 
 
@@ -308,10 +311,10 @@ def warps() -> str:
         z = np.sin(8 * X[:, 0] ** 0.3) + X[:, 1] ** 3
         z = (z - z.mean()) / z.std()
         space = bq.Space({"a": bq.Float(0, 1), "b": bq.Float(0, 1)})
-        surrogate = Surrogate(space, *add_tree(space))
+        covariance = Covariance(space, *add_tree(space))
         best = {}
         for name in seconds:
-            gp = WarpedGP(surrogate, X, z, warp=name)  # type: ignore[arg-type]
+            gp = WarpedGP(covariance, X, z, warp=name)  # type: ignore[arg-type]
             started = time.process_time()
             best[name] = gp.fit([gp.hyper.mean])[1]
             seconds[name] += time.process_time() - started
@@ -398,7 +401,7 @@ def at_the_split() -> tuple[Array, Array, Array]:
     X = np.linspace(0, 1, 13)[:, None]
     z = np.where(X[:, 0] < 0.5, 1.0, -1.0) + 0.3 * np.sin(9 * X[:, 0])
     components, hyper = add_tree(interval())
-    surrogate = Surrogate(interval(), components, hyper)
+    covariance = Covariance(interval(), components, hyper)
     theta = hyper.mean.copy()
     theta[np.argmax(hyper.matrix[components[0].lengths[0]])] += np.log(0.2)
     theta[-1] = np.log(1e-6)
@@ -409,7 +412,7 @@ def at_the_split() -> tuple[Array, Array, Array]:
 
     def variance(left: NDArray[np.bool_], right: NDArray[np.bool_], at: float) -> Array:
         beliefs = [
-            SurrogateGP(surrogate, X[side], z[side]).posterior(theta).on_path((0,))
+            SpaceGP(covariance, X[side], z[side]).posterior(theta).on_path((0,))
             for side in (left, right)
         ]
         return np.where(queries[:, 0] <= at, *(belief.moments(queries)[1] for belief in beliefs))

@@ -166,7 +166,7 @@ def stuck_run(name: str, seed: int) -> tuple[bool, int, float, bool]:
         all(value in (0.0, 1.0) for key, value in trial.config.items() if key.startswith("r"))
         for trial in chosen
     ]
-    lowest = chosen[-1].info["fits"]["tree-ei"]["theta"]["offset"] <= np.log(1e-3) + 1e-3
+    lowest = chosen[-1].memory["fits"]["tree-ei"]["theta"]["offset"] <= np.log(1e-3) + 1e-3
     solved = bool(result.best_value - MINIMUM < 1e-2)
     return solved, max(leaves.values()), float(np.mean(corners)), lowest
 

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 import bosquet as bq
-from bosquet.models.tree_leaves import TreeLinear
-from bosquet.models.tree_linear import TreeGP
+from bosquet.models.tree_linear import TreeGP, TreeLinear
 
 ROOT = Path(__file__).parent.parent
 LEAVES = (4, 8, 16, 32, 64, 128, 256)

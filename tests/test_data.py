@@ -158,6 +158,34 @@ def test_dataframe(space, trials):
     assert len(frame) == 3
 
 
+def test_memory_is_stored_and_not_printed(space, tmp_path):
+    memory = {"fits": {"add-tree": {"theta": {"noise": 0.1 + 0.2}}}}
+    trial = Trial(0, {"m": "a", "x": 0.5}, info={"why": "because"}, memory=memory)
+    assert "because" in repr(trial)
+    assert "fits" not in repr(trial)
+    history = History(space, [trial.completed(bq.Evaluation(1.0))])
+    history.to_jsonl(tmp_path / "history.jsonl")
+    read = History.from_jsonl(tmp_path / "history.jsonl")
+    assert read == history
+    assert read.trials[0].memory == memory
+
+
+def test_memory_in_the_info_of_older_files_is_found(space, tmp_path):
+    """Version 0.1 had one dict for people and for later asks; local fits had no record."""
+    file = tmp_path / "history.jsonl"
+    info = {"why": "x", "engine": "turbo", "turbo": {"start": 3}, "fits": {"local": [0.5, -1.0]}}
+    trial = Trial(0, {"m": "a", "x": 0.5}, info=info)
+    History(space, [trial.completed(bq.Evaluation(1.0))]).to_jsonl(file)
+    header, entry = map(json.loads, file.read_text().splitlines())
+    del entry["memory"]
+    file.write_text(f"{json.dumps(header)}\n{json.dumps(entry)}\n")
+    (read,) = History.from_jsonl(file).trials
+    assert read.info == {"why": "x", "engine": "turbo"}
+    assert read.memory["engine"] == "turbo"
+    assert read.memory["turbo"] == {"start": 3}
+    assert read.memory["fits"]["local"]["theta"] == [0.5, -1.0]
+
+
 # -- reasons of failures ---------------------------------------------------------------------
 
 LONG = "the matrix of step {} is singular and nothing can be done about it, sorry; "

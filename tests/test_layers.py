@@ -9,6 +9,7 @@ import bosquet
 
 LAYERS = [
     "errors",
+    "arrays",
     "text",
     "space",
     "data",

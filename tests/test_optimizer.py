@@ -138,7 +138,7 @@ class Stubborn(Strategy):
         self.config = config
 
     def propose(self, task, n, rng):
-        return [Proposal(self.config, {}) for _ in range(n)]
+        return [Proposal(self.config) for _ in range(n)]
 
 
 def test_duplicates_are_replaced_for_any_strategy(space):

@@ -1,6 +1,7 @@
 """The conformance suite catches strategies that misbehave."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ class Disobedient(Strategy):
 
     def propose(self, task, n, rng):
         configs = task.space.sample(rng, n)
-        return [Proposal(x, {"path": task.space.path_label(x)}) for x in configs]
+        return [Proposal(x, why="drawn") for x in configs]
 
 
 class Greedy(Random):
@@ -67,9 +68,21 @@ class Wordy(Random):
     """Its info cannot be stored."""
 
     def propose(self, task, n, rng):
-        return [
-            Proposal(p.config, p.info | {"x": np.ones(2)}) for p in super().propose(task, n, rng)
-        ]
+        return [replace(p, about={"x": object()}) for p in super().propose(task, n, rng)]
+
+
+class Forgetful(Random):
+    """What it wants to remember cannot be stored."""
+
+    def propose(self, task, n, rng):
+        return [replace(p, memory={"x": {1, 2}}) for p in super().propose(task, n, rng)]
+
+
+class Silent(Random):
+    """Gives no reason."""
+
+    def propose(self, task, n, rng):
+        return [replace(p, why="") for p in super().propose(task, n, rng)]
 
 
 class Arrival(Random):
@@ -92,6 +105,8 @@ class Arrival(Random):
         (Greedy, c.check_failures),
         (SignBlind, c.check_directions),
         (Wordy, c.check_valid),
+        (Forgetful, c.check_valid),
+        (Silent, c.check_valid),
         (Arrival, c.check_pending),
     ],
 )

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.space import Choice, Config, Space
 
 if TYPE_CHECKING:
@@ -97,17 +97,20 @@ class Trial:
     reason: str | None = None
     """Why it failed."""
     info: dict[str, Any] = field(default_factory=dict)
-    """What the strategy says about its choice: JSON-able."""
+    """What the strategy says about its choice, for people (docs/optimizer.md): JSON-able."""
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What the strategy will read in later asks, and nobody else: JSON-able."""
 
     def __post_init__(self) -> None:
         if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 0:
             raise ValueError(f"number={self.number!r} must be a non-negative integer")
         if self.state not in ("pending", "complete", "failed"):
             raise ValueError(f"state={self.state!r} must be 'pending', 'complete' or 'failed'")
-        try:
-            object.__setattr__(self, "info", jsonable(self.info))
-        except TypeError as error:
-            raise TypeError(f"info of trial {self.number}: {error}") from None
+        for name in ("info", "memory"):
+            try:
+                object.__setattr__(self, name, jsonable(getattr(self, name)))
+            except TypeError as error:
+                raise TypeError(f"{name} of trial {self.number}: {error}") from None
         if self.state == "complete":
             value = as_number(self.value)
             if not math.isfinite(value):
@@ -133,17 +136,36 @@ class Trial:
         return replace(self, state="failed", reason=str(reason))
 
 
+def stored_info(
+    info: dict[str, Any] | None = None, memory: dict[str, Any] | None = None, **_: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Info and memory of a stored trial.
+
+    Trials of version 0.1 have no memory: it was part of the info, and local fits were plain lists.
+    """
+    info = {} if info is None else info
+    if memory is not None:
+        return info, memory
+    memory = {name: info[name] for name in ("fits", "engine", "turbo") if name in info}
+    fits = memory.get("fits", {})
+    if isinstance(fits.get("local"), list):
+        setting = {"kernel": "matern52", "lam": 1.0}
+        local = {"theta": fits["local"], "setting": setting, "fitted_at": 0, "evidence": 0.0}
+        memory["fits"] = fits | {"local": local}
+    return {name: value for name, value in info.items() if name not in ("fits", "turbo")}, memory
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Completed trials as arrays, to be minimised; n rows, d unit coordinates."""
 
-    X: NDArray[np.float64]
+    X: Array
     """(n, d) unit coordinates; inactive ones hold a fixed filler."""
-    y: NDArray[np.float64]
+    y: Array
     """(n,) values, smaller is better."""
-    noise: NDArray[np.float64]
+    noise: Array
     """(n,) variances of y; NaN where unknown."""
-    active: NDArray[np.bool_]
+    active: Bools
     """(n, d) which coordinates of X exist."""
 
     def __post_init__(self) -> None:
@@ -199,7 +221,7 @@ class History:
         return tuple(trial for trial in self.trials if trial.state == "failed")
 
     @cached_property
-    def units(self) -> NDArray[np.float64]:
+    def units(self) -> Array:
         """The unit vectors of all trials: (trials, dimensions)."""
         return self.space.to_unit([trial.config for trial in self.trials])
 
@@ -273,6 +295,7 @@ class History:
         trials = []
         for entry in entries:
             try:
+                entry["info"], entry["memory"] = stored_info(**entry)
                 trial = Trial(**entry)
                 trials.append(replace(trial, config=space.validate(trial.config)))
             except (TypeError, ValueError) as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 _FIRST_JITTER = 1e-12  # relative to the mean of the diagonal
 _LAST_JITTER = 1e-4

@@ -95,7 +95,12 @@ class Optimizer:
         if len(proposals) < wanted:
             proposals += self._from_strategy(task, proposals, wanted - len(proposals))
         trials = [
-            Trial(number + i, proposal.config, info=proposal.info)
+            Trial(
+                number + i,
+                proposal.config,
+                info=proposal.info(self.space),
+                memory=proposal.memory,
+            )
             for i, proposal in enumerate(proposals)
         ]
         self._pending |= {t.number: replace(t, config=dict(t.config)) for t in trials}
@@ -103,7 +108,7 @@ class Optimizer:
 
     def _unseen_first(self, task: Task) -> list[Proposal]:
         return [
-            Proposal(config, {"path": self.space.path_label(config), "why": "initial"})
+            Proposal(config, why="initial")
             for config in self._first
             if key_of(config) not in task.seen
         ]

@@ -4,7 +4,7 @@ from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 
 from bosquet.acquisition.base import LogEI
-from bosquet.acquisition.ei import ei, log_ei, log_ei_gradient, log_h, log_pi
+from bosquet.acquisition.ei import log_ei, log_ei_gradient, log_h
 
 
 @pytest.mark.parametrize("z", [5.0, 0.3, -0.99, -1.01, -4.0, -24.9, -25.1, -100.0, -1e4])
@@ -24,10 +24,8 @@ def test_ei_equals_monte_carlo():
     rng = np.random.default_rng(0)
     draws = 0.3 + 0.5 * rng.standard_normal(400_000)
     expected = np.maximum(0.1 - draws, 0).mean()
-    found = ei(np.array([0.3]), np.array([0.25]), 0.1)[0]
+    found = np.exp(log_ei(np.array([0.3]), np.array([0.25]), 0.1)[0])
     assert found == pytest.approx(expected, rel=0.01)
-    chance = np.exp(log_pi(np.array([0.3]), np.array([0.25]), 0.1)[0])
-    assert chance == pytest.approx((draws < 0.1).mean(), rel=0.01)
 
 
 @pytest.mark.parametrize("mean", [-2.0, 0.0, 0.5, 3.0, 20.0])
@@ -51,7 +49,7 @@ def test_augmented_ei_and_its_gradient(noise):
     mean, variance = np.array([0.5, -1.0]), np.array([0.4, 0.01])
     discount = 1.0 - np.sqrt(noise / (variance + noise))
     np.testing.assert_allclose(
-        np.exp(acquisition.value(mean, variance)), ei(mean, variance, 0.2) * discount
+        np.exp(acquisition.value(mean, variance)), np.exp(log_ei(mean, variance, 0.2)) * discount
     )
     by_mean, by_variance = np.array([[1.0, 0.0]] * 2), np.array([[0.0, 1.0]] * 2)
     values, gradients = acquisition.with_gradient(mean, variance, by_mean, by_variance)

@@ -63,7 +63,9 @@ class Watched(Strategy):
 
     def propose(self, task, n, rng):
         self.tasks.append(task)
-        return [Proposal(config, {"said": task.index}) for config in task.space.sample(rng, n)]
+        return [
+            Proposal(config, memory={"said": task.index}) for config in task.space.sample(rng, n)
+        ]
 
 
 # -- with a space ----------------------------------------------------------------------------
@@ -100,7 +102,7 @@ def test_the_same_proposals_as_the_optimizer(space):
         assert suggest_config(trial, space) == ours.config
         study.tell(trial, np.sin(i))
         optimizer.tell(ours, np.sin(i))
-    assert study.trials[-1].system_attrs[PROPOSAL]["info"]["fits"].keys() == {"add-tree"}
+    assert study.trials[-1].system_attrs[PROPOSAL]["memory"]["fits"].keys() == {"add-tree"}
 
 
 def test_defaults_come_first():
@@ -278,11 +280,11 @@ def test_fits_of_another_space_are_forgotten(space):
     strategy = Watched()
     study = study_with(BosquetSampler(space, strategy))
     study.optimize(by_short_names, n_trials=2)
-    assert strategy.tasks[-1].history.trials[0].info == {"said": 0}
+    assert strategy.tasks[-1].history.trials[0].memory == {"said": 0}
     wider = bq.Space(dict(space.parameters) | {"lr": bq.Float(1e-5, 1e-1, log=True)})
     study.sampler = BosquetSampler(wider, strategy)
     study.optimize(by_short_names, n_trials=1)
-    assert strategy.tasks[-1].history.trials[0].info == {}
+    assert strategy.tasks[-1].history.trials[0].memory == {}
     assert len(strategy.tasks[-1].history) == 2
 
 

@@ -10,7 +10,6 @@ MIXED = (*LINES, Feature(2, "overlap"))
 CASES = {
     "matern52": Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)),
     "se": Component("s", 0, "se", MIXED, 0, (1, 2, 3)),
-    "linear": Component("l", 0, "linear", LINES, 0, (1, 2)),
     "constant": Component("c", 0, "constant", (), 0, ()),
     "tied": Component("t", 0, "matern52", MIXED, 0, (1, 1, 2)),
 }
@@ -38,8 +37,6 @@ def test_components_check_themselves():
         Component("x", 0, "se", LINES, 0, (1,))
     with pytest.raises(ValueError, match="disagree"):
         Component("x", 0, "constant", LINES, 0, (1, 2))
-    with pytest.raises(ValueError, match="needs ordered values"):
-        Component("x", 0, "linear", MIXED, 0, (1, 2, 3))
 
 
 def test_features_by_parameter():

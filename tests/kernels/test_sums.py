@@ -13,20 +13,19 @@ SOME = np.array([0, 2, 3, 6])
 MEMBERS = {
     "matern52": [(Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL)],
     "se": [(Component("s", 0, "se", MIXED, 0, (1, 2, 3)), SOME)],
-    "linear": [(Component("l", 0, "linear", LINES, 0, (1, 2)), SOME)],
     "constant": [(Component("c", 0, "constant", (), 0, ()), SOME)],
     "tied": [(Component("t", 0, "matern52", MIXED, 0, (1, 1, 2)), ALL)],
 }
 MEMBERS["sum, slots shared"] = [
     (Component("c", 0, "constant", (), 3, ()), SOME),
     (Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL),
-    (Component("l", 0, "linear", LINES, 4, (1, 2)), SOME),
+    (Component("l", 0, "se", LINES, 4, (1, 2)), SOME),
     (Component("m2", 0, "matern52", LINES[:1], 0, (2,)), np.array([1, 4])),
     (Component("s", 0, "se", LINES, 4, (1, 3)), ALL[2:]),
 ]
 MEMBERS["several on the same rows"] = [
     (Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), SOME),
-    (Component("l", 0, "linear", LINES, 4, (1, 2)), SOME),
+    (Component("l", 0, "se", LINES, 4, (1, 2)), SOME),
     (Component("m2", 0, "matern52", LINES[:1], 3, (2,)), SOME),
     (Component("m3", 0, "matern52", LINES, 0, (1, 3)), ALL),
     (Component("m4", 0, "matern52", LINES[1:], 4, (1,)), SOME),

@@ -8,16 +8,15 @@ import bosquet as bq
 from bosquet.acquisition.base import LowerBound
 from bosquet.graphs import edges_of
 from bosquet.models.additive_graph import (
-    GraphGP,
-    GraphSurrogate,
+    GraphCovariance,
     clique_components,
     cliques_by_node,
     paper_additive,
     scales,
 )
 from bosquet.models.clique_sum import CliqueSum
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import AdditiveGP
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.testing.conformance import tree_space
 
 
@@ -53,7 +52,7 @@ def test_per_clique_posteriors_are_equation_4():
     components, hyper = components_on(space, [(0, 1), (1, 2), (2, 3)])
     X, y, q = rng.random((12, 4)), rng.normal(size=12), rng.random((5, 4))
     eta = hyper.eta(hyper.mean)
-    gp = SurrogateGP(Surrogate(space, components, hyper), X, y)
+    gp = SpaceGP(Covariance(space, components, hyper), X, y)
     theta, evidence = gp.fit([hyper.mean])
     assert len(theta) == 0
     assert np.isfinite(evidence)
@@ -105,31 +104,31 @@ def test_scales():
 
 def test_one_length_scale_per_variable_and_free_scales():
     space = box(4)
-    surrogate = GraphSurrogate(space, edges_of([(0, 1), (1, 2)]), "se", residual=False)
-    eta = surrogate.hyper.eta(surrogate.hyper.mean)
-    first, second, alone = surrogate.components
+    covariance = GraphCovariance(space, edges_of([(0, 1), (1, 2)]), "se", residual=False)
+    eta = covariance.hyper.eta(covariance.hyper.mean)
+    first, second, alone = covariance.components
     assert (first.name, second.name, alone.name) == ("clique 0,1", "clique 1,2", "clique 3")
     assert eta[first.lengths[1]] == eta[second.lengths[0]]
     assert eta[first.variance] == eta[alone.variance]
-    theta = surrogate.hyper.mean.copy()
-    theta[surrogate.names.index("difference 1")] += 0.5
-    moved = surrogate.hyper.eta(theta) - eta
+    theta = covariance.hyper.mean.copy()
+    theta[covariance.hyper.names.index("difference 1")] += 0.5
+    moved = covariance.hyper.eta(theta) - eta
     assert moved[[first.lengths[1], second.lengths[0]]] == pytest.approx(0.5)
     assert np.count_nonzero(moved) == 2
-    theta[surrogate.names.index("variance clique 3")] += 0.5
-    assert surrogate.hyper.eta(theta)[alone.variance] == eta[alone.variance] + 0.5
+    theta[covariance.hyper.names.index("variance clique 3")] += 0.5
+    assert covariance.hyper.eta(theta)[alone.variance] == eta[alone.variance] + 0.5
 
 
 def test_residuals_are_there_where_a_graph_leaves_something_out():
     def kinds(space, groups):
-        surrogate = GraphSurrogate(space, edges_of(groups), "matern52")
-        return [c.name.split()[0] for c in surrogate.components]
+        covariance = GraphCovariance(space, edges_of(groups), "matern52")
+        return [c.name.split()[0] for c in covariance.components]
 
     assert kinds(box(3), [(0, 1)]) == ["clique", "clique", "residual"]
     assert kinds(box(3), [(0, 1, 2)]) == ["clique"]
-    surrogate = GraphSurrogate(tree_space(), [], "matern52")
-    assert {c.name.split()[0] for c in surrogate.components} == {"clique", "residual", "constant"}
-    cliques = clique_components(surrogate.components)
+    covariance = GraphCovariance(tree_space(), [], "matern52")
+    assert {c.name.split()[0] for c in covariance.components} == {"clique", "residual", "constant"}
+    cliques = clique_components(covariance.components)
     assert {c.name.split()[0] for c in cliques} == {"clique", "constant"}
 
 
@@ -137,13 +136,13 @@ def test_a_fit_is_remembered_by_name():
     space = box(4)
     rng = np.random.default_rng(0)
     X, z = rng.random((15, 4)), rng.normal(size=15)
-    chain = GraphGP(GraphSurrogate(space, [(0, 1), (1, 2)], "se"), X, z)
+    chain = SpaceGP(GraphCovariance(space, [(0, 1), (1, 2)], "se"), X, z)
     theta, _ = chain.fit([chain.hyper.mean], 5)
-    kept = chain.remember(theta)
-    np.testing.assert_array_equal(chain.recall(kept), theta)
-    other = GraphGP(GraphSurrogate(space, [(1, 2), (2, 3)], "se"), X, z)
-    recalled = other.remember(other.recall(kept))
+    kept = chain.hyper.remember(theta)
+    np.testing.assert_array_equal(chain.hyper.recall(kept), theta)
+    other = SpaceGP(GraphCovariance(space, [(1, 2), (2, 3)], "se"), X, z)
+    recalled = other.hyper.remember(other.hyper.recall(kept))
     assert recalled["difference 1"] == kept["difference 1"]
     assert recalled["variance clique 1,2"] == kept["variance clique 1,2"]
     assert recalled["variance clique 2,3"] == 0.0
-    assert other.recall([1.0, 2.0]) is None
+    assert other.hyper.recall([1.0, 2.0]) is None

@@ -5,37 +5,36 @@ from scipy.optimize import approx_fprime
 import bosquet as bq
 from bosquet.kernels.components import Component
 from bosquet.models import baselines
-from bosquet.models.surrogate import SurrogateGP
-from bosquet.models.tree_leaves import TreeLinear
-from bosquet.models.tree_linear import TreeGP
+from bosquet.models.covariance import SpaceGP
+from bosquet.models.tree_linear import TreeGP, TreeLinear
 from bosquet.testing.conformance import and_or_space, plain_tree_space, tree_space
 
 MODELS = {
     "independent": lambda space: baselines.independent(space, "matern52"),
     "flat": lambda space: baselines.flat(space, "matern52"),
-    "arc": lambda space: baselines.ArcSurrogate(space, "matern52", 0.5),
+    "arc": lambda space: baselines.ArcCovariance(space, "matern52", 0.5),
     "marginal": lambda space: baselines.marginal(space, "matern52"),
 }
 ANYWHERE = ("independent", "flat", "arc")
 
 
-def fitted(surrogate, n=25, seed=0):
-    space = surrogate.space
+def fitted(covariance, n=25, seed=0):
+    space = covariance.space
     rng = np.random.default_rng(seed)
     X = space.to_unit(space.sample(rng, n))
     z = rng.normal(size=n)
-    theta = surrogate.hyper.mean + 0.1 * rng.normal(size=len(surrogate.hyper.mean))
+    theta = covariance.hyper.mean + 0.1 * rng.normal(size=len(covariance.hyper.mean))
     theta[-1] = np.log(1e-2)
-    return X, z, theta, SurrogateGP(surrogate, X, z).posterior(theta)
+    return X, z, theta, SpaceGP(covariance, X, z).posterior(theta)
 
 
-def kernel(surrogate, theta, A, B):
+def kernel(covariance, theta, A, B):
     """The covariance of rows, component by component."""
-    eta = surrogate.hyper.eta(theta)
-    EA, EB = surrogate.embed(A), surrogate.embed(B)
-    GA, GB = surrogate.groups(A), surrogate.groups(B)
+    eta = covariance.hyper.eta(theta)
+    EA, EB = covariance.embed(A), covariance.embed(B)
+    GA, GB = covariance.groups(A), covariance.groups(B)
     K = np.zeros((len(A), len(B)))
-    for c in surrogate.components:
+    for c in covariance.components:
         K += c.cross(EA, EB, eta) * np.outer(GA[:, c.node], GB[:, c.node])
     return K
 
@@ -43,15 +42,15 @@ def kernel(surrogate, theta, A, B):
 @pytest.mark.parametrize("make_space", [tree_space, and_or_space])
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_beliefs_equal_the_dense_ones(name, make_space):
-    surrogate = MODELS[name](make_space())
-    X, z, theta, posterior = fitted(surrogate)
-    K = kernel(surrogate, theta, X, X) + (1e-2 + 1e-10) * np.eye(len(X))
-    for config in surrogate.space.sample(5, 6):
-        q = surrogate.space.to_unit(config)[None]
-        mean, variance = posterior.on_path(surrogate.space.path(config)).moments(q)
-        cross = kernel(surrogate, theta, q, X)
+    covariance = MODELS[name](make_space())
+    X, z, theta, posterior = fitted(covariance)
+    K = kernel(covariance, theta, X, X) + (1e-2 + 1e-10) * np.eye(len(X))
+    for config in covariance.space.sample(5, 6):
+        q = covariance.space.to_unit(config)[None]
+        mean, variance = posterior.on_path(covariance.space.path(config)).moments(q)
+        cross = kernel(covariance, theta, q, X)
         assert mean[0] == pytest.approx((cross @ np.linalg.solve(K, z))[0], abs=1e-8)
-        prior = kernel(surrogate, theta, q, q)[0, 0]
+        prior = kernel(covariance, theta, q, q)[0, 0]
         expected = prior - (cross @ np.linalg.solve(K, cross.T))[0, 0]
         assert variance[0] == pytest.approx(expected, abs=1e-8)
 
@@ -59,8 +58,8 @@ def test_beliefs_equal_the_dense_ones(name, make_space):
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_gradients_by_the_coordinates(name):
     space = tree_space()
-    surrogate = MODELS[name](space)
-    _, _, _, posterior = fitted(surrogate)
+    covariance = MODELS[name](space)
+    _, _, _, posterior = fitted(covariance)
     for config in space.sample(7, 5):
         x, path = space.to_unit(config), space.path(config)
         belief = posterior.on_path(path)
@@ -82,9 +81,9 @@ def test_gradients_by_the_coordinates(name):
 
 def test_independent_paths_share_nothing():
     space = bq.benchmarks.small_balanced(shared=True).space
-    surrogate = MODELS["independent"](space)
-    X, _, theta, _ = fitted(surrogate)
-    K = kernel(surrogate, theta, X, X)
+    covariance = MODELS["independent"](space)
+    X, _, theta, _ = fitted(covariance)
+    K = kernel(covariance, theta, X, X)
     paths = [space.path(config) for config in space.from_unit(X)]
     for i, one in enumerate(paths):
         for j, other in enumerate(paths):
@@ -95,33 +94,33 @@ def test_flat_rows_hold_defaults_where_parameters_are_inactive():
     space = bq.Space(
         {"m": bq.Choice({"a": {"x": bq.Float(0, 1, default=0.25)}, "b": {"y": bq.Float(0, 1)}})}
     )
-    surrogate = MODELS["flat"](space)
-    embedded = surrogate.embed(space.to_unit([{"m": "b", "y": 0.9}, {"m": "a", "x": 0.7}]))
+    covariance = MODELS["flat"](space)
+    embedded = covariance.embed(space.to_unit([{"m": "b", "y": 0.9}, {"m": "a", "x": 0.7}]))
     np.testing.assert_allclose(embedded[:, 1:], [[0.25, 0.9], [0.7, 0.5]])
 
 
 def test_arc_distances():
     """Inactive is one radius from every value; values are chords of the arc apart."""
     space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {}})})
-    surrogate = baselines.ArcSurrogate(space, "se", 0.5)
+    covariance = baselines.ArcCovariance(space, "se", 0.5)
     rows = [{"m": "a", "x": 0.0}, {"m": "a", "x": 1.0}, {"m": "a", "x": 0.3}, {"m": "b"}]
-    E = surrogate.embed(space.to_unit(rows))[:, 1:]  # without the choice
+    E = covariance.embed(space.to_unit(rows))[:, 1:]  # without the choice
     squared = ((E[:, None] - E[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(squared[3, :3], 1.0)
     assert squared[0, 1] == pytest.approx(2 * (1 - np.cos(np.pi / 2)))
     assert squared[0, 2] == pytest.approx(2 * (1 - np.cos(0.15 * np.pi)))
-    lengths = surrogate.hyper.eta(surrogate.hyper.mean)[list(surrogate.components[0].lengths)]
+    lengths = covariance.hyper.eta(covariance.hyper.mean)[list(covariance.components[0].lengths)]
     assert lengths[1] == lengths[2]  # sine and cosine have one length-scale
 
 
 def test_marginal_is_equation_4():
     """Constants of the inner nodes that two leaves share, plus a GP within the leaf."""
     space = bq.benchmarks.small_balanced().space
-    surrogate = MODELS["marginal"](space)
-    X, _, theta, _ = fitted(surrogate)
-    eta = surrogate.hyper.eta(theta)
-    by_name = {c.name: c for c in surrogate.components}
-    K = kernel(surrogate, theta, X, X)
+    covariance = MODELS["marginal"](space)
+    X, _, theta, _ = fitted(covariance)
+    eta = covariance.hyper.eta(theta)
+    by_name = {c.name: c for c in covariance.components}
+    K = kernel(covariance, theta, X, X)
     paths = [space.path(config) for config in space.from_unit(X)]
     listed = list(space.tree.paths())
     for i, one in enumerate(paths):
@@ -141,12 +140,12 @@ def test_marginal_is_equation_4():
 def test_marginal_and_tree_ei_have_one_posterior():
     """Integrating the weights out or inferring them is the same (2017, section 2.3)."""
     space = bq.benchmarks.small_balanced().space
-    surrogate = MODELS["marginal"](space)
-    X, z, theta, marginal = fitted(surrogate)
-    eta = surrogate.hyper.eta(theta)
+    covariance = MODELS["marginal"](space)
+    X, z, theta, marginal = fitted(covariance)
+    eta = covariance.hyper.eta(theta)
     tree = TreeLinear(space, list(space.tree.paths()), features="linear", hierarchical=False)
     named = {"offset": -60.0, "constant 0": -60.0, "noise": eta[-1]}  # marginal has neither
-    for c in surrogate.components:
+    for c in covariance.components:
         if c.name.startswith("constant"):
             named[c.name] = eta[c.variance]
         else:
@@ -154,8 +153,8 @@ def test_marginal_and_tree_ei_have_one_posterior():
             named["leaf " + ".".join(map(str, path))] = eta[c.variance]
             for feature, slot in zip(c.features, c.lengths, strict=True):
                 named[f"length {feature.dimension} {feature.kind}"] = eta[slot]
-    assert set(named) == set(tree.names)
-    posterior = TreeGP(tree, X, z).posterior(tree.theta(named))
+    assert set(named) == set(tree.hyper.names)
+    posterior = TreeGP(tree, X, z).posterior(tree.hyper.recall(named))
     for config in space.sample(3, 8):
         x, path = space.to_unit(config)[None], space.path(config)
         for one, other in zip(

@@ -6,9 +6,10 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 import bosquet as bq
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature, features_of
 from bosquet.models.gp import AdditiveGP
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR
 
 
@@ -44,7 +45,7 @@ def make_components(space, rng):
         dims = [d for d in node.dimensions if d not in space.tree.children]
         features = tuple(f for d in dims for f in features_of(space.dimensions[d]))
         ordered = tuple(f for f in features if f.kind == "difference")
-        for kind, mine in (("matern52", features), ("linear", ordered), ("constant", ())):
+        for kind, mine in (("matern52", features), ("se", ordered), ("constant", ())):
             if kind == "constant" and node.index == 0:
                 continue
             if mine or kind == "constant":
@@ -57,7 +58,7 @@ def make_components(space, rng):
     theta[-1] = np.log(0.01)
     hyper = Hyperparameters(
         np.zeros(size), np.eye(size), np.zeros(size), np.full(size, 2.0),
-        np.full(size, -25.0), np.full(size, 5.0),
+        np.full(size, -25.0), np.full(size, 5.0), tuple(map(str, range(size))),
     )  # fmt: skip
     return components, hyper, theta
 
@@ -79,11 +80,6 @@ def entry(component, eta, a, b):
         return v
     lengths = np.exp(eta[list(component.lengths)])
     gaps = [a[f.dimension] - b[f.dimension] for f in component.features]
-    if component.kind == "linear":
-        return v * sum(
-            (a[f.dimension] - 0.5) * (b[f.dimension] - 0.5) / length**2
-            for f, length in zip(component.features, lengths, strict=True)
-        )
     r2 = sum(
         (gap**2 if f.kind == "difference" else float(gap != 0)) / length**2
         for f, gap, length in zip(component.features, gaps, lengths, strict=True)
@@ -145,7 +141,7 @@ def test_a_hierarchy_passes_gradients_through(case):
     size = len(theta)
     tied = Hyperparameters(
         theta, rng.normal(size=(size, 4)) * 0.2, np.zeros(4), np.ones(4),
-        np.full(4, -3.0), np.full(4, 3.0),
+        np.full(4, -3.0), np.full(4, 3.0), tuple("abcd"),
     )  # fmt: skip
     gp = AdditiveGP(components, tied, X, Z, y, noise)
     at = rng.normal(size=4) * 0.3
@@ -153,8 +149,12 @@ def test_a_hierarchy_passes_gradients_through(case):
     np.testing.assert_allclose(gp.log_posterior(at)[1], expected, rtol=1e-4, atol=1e-4)
 
 
+def on_path(posterior, path):
+    return posterior.of([c for c in posterior.components if c.node in path])
+
+
 def moments(posterior, X, path):
-    return posterior.on_path(path).moments(X)
+    return on_path(posterior, path).moments(X)
 
 
 def queries(space, rng, m=5):
@@ -201,7 +201,7 @@ def test_gradients_of_the_posterior_by_the_query(case):
     space, components, hyper, theta, X, Z, y, noise, rng = case
     posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
     Q, path, _ZQ = queries(space, rng)
-    mean, variance, by_mean, by_variance = posterior.on_path(path).moments_with_gradients(Q)
+    mean, variance, by_mean, by_variance = on_path(posterior, path).moments_with_gradients(Q)
     plain = moments(posterior, Q, path)
     np.testing.assert_allclose(mean, plain[0])
     np.testing.assert_allclose(variance, plain[1])
@@ -287,7 +287,7 @@ def test_fit_agrees_with_scikit_learn():
     )
     hyper = Hyperparameters(
         np.zeros(4), np.eye(4), np.zeros(4), np.full(4, np.inf),
-        np.full(4, -12.0), np.full(4, 5.0),
+        np.full(4, -12.0), np.full(4, 5.0), tuple("abcd"),
     )  # fmt: skip
     gp = AdditiveGP([component], hyper, X, np.ones((40, 1), bool), y)
     theta, value = gp.fit([np.array([0.0, -1.0, -1.0, -4.0])])
@@ -304,7 +304,7 @@ def test_fit_agrees_with_scikit_learn():
 def test_many_queries_are_answered_in_pieces(monkeypatch):
     components, hyper, theta, X, Z, y, noise, rng = problem(spaces()["tree"], 0)
     posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
-    belief = posterior.on_path([0, 1])
+    belief = on_path(posterior, [0, 1])
     queries = rng.random((40, X.shape[1]))
     whole = belief.moments(queries)
     monkeypatch.setattr("bosquet.models.gp._ENTRIES", 50)

@@ -13,11 +13,11 @@ from bosquet.models.graph_learning import (
     LENGTHS,
     NOISES,
     GraphLearning,
-    GraphLikelihood,
     GraphState,
     first_state,
     learn_graph,
 )
+from bosquet.models.graph_likelihood import GraphLikelihood
 from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.testing.conformance import and_or_space, tree_space
 

@@ -7,6 +7,7 @@ from scipy.stats import multivariate_normal
 
 import bosquet as bq
 from bosquet.models.add_tree import add_tree
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.local_global import (
     Kernel,
     LocalGlobalGP,
@@ -14,7 +15,6 @@ from bosquet.models.local_global import (
     n_inducing,
 )
 from bosquet.models.repeats import merge
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 
 
 def tree():
@@ -33,26 +33,26 @@ def box(d=3):
 
 def planted(space, n_in=8, n_out=12, seed=0):
     rng = np.random.default_rng(seed)
-    surrogate = Surrogate(space, *add_tree(space))
+    covariance = Covariance(space, *add_tree(space))
     X = space.to_unit(space.sample(rng, n_in + n_out))
     z = np.sin(4 * X.sum(axis=1)) + 0.1 * rng.standard_normal(len(X))
     noise = np.where(rng.random(len(X)) < 0.3, 0.02, np.nan)
-    theta = surrogate.hyper.clip(surrogate.hyper.mean + 0.2 * rng.standard_normal())
+    theta = covariance.hyper.clip(covariance.hyper.mean + 0.2 * rng.standard_normal())
     theta[-1] = np.log(1e-2)
     cut = (slice(0, n_in), slice(n_in, None))
     inside, outside = ((X[s], z[s], noise[s]) for s in cut)
-    return surrogate, inside, outside, theta
+    return covariance, inside, outside, theta
 
 
 @pytest.mark.parametrize("repeats", [0, 3])
 @pytest.mark.parametrize("space", [box(), tree()], ids=["box", "tree"])
 def test_with_all_outside_points_inducing_it_is_the_full_gp(space, repeats):
-    surrogate, inside, outside, theta = planted(space)
+    covariance, inside, outside, theta = planted(space)
     for X, _, _ in (inside, outside):
         X[:repeats] = X[-1]
     whole = [np.concatenate(pair) for pair in zip(inside, outside, strict=True)]
-    full = SurrogateGP(surrogate, *whole).posterior(theta)
-    ours = LocalGlobalGP(surrogate, inside, outside, m=99).posterior(theta)
+    full = SpaceGP(covariance, *whole).posterior(theta)
+    ours = LocalGlobalGP(covariance, inside, outside, m=99).posterior(theta)
     pending = space.to_unit(space.sample(8, 2))
     queries = space.to_unit(space.sample(9, 25))
     for one, other in ((full, ours), (full.with_pending(pending), ours.with_pending(pending))):
@@ -70,23 +70,23 @@ def test_with_all_outside_points_inducing_it_is_the_full_gp(space, repeats):
 
 def test_without_points_outside_it_is_the_local_gp():
     space = box()
-    surrogate, inside, outside, theta = planted(space)
+    covariance, inside, outside, theta = planted(space)
     nothing = tuple(part[:0] for part in outside)
-    ours = LocalGlobalGP(surrogate, inside, nothing, m=5)
-    local = SurrogateGP(surrogate, *inside)
+    ours = LocalGlobalGP(covariance, inside, nothing, m=5)
+    local = SpaceGP(covariance, *inside)
     X = space.to_unit(space.sample(3, 10))
     np.testing.assert_allclose(
         ours.posterior(theta).on_path((0,)).moments(X),
         local.posterior(theta).on_path((0,)).moments(X),
     )
-    start = surrogate.hyper.mean
+    start = covariance.hyper.mean
     np.testing.assert_array_equal(ours.fit([start], 5)[0], local.fit([start], 5)[0])
 
 
 @pytest.mark.parametrize("space", [box(), tree()], ids=["box", "tree"])
 def test_the_collapsed_likelihood_and_the_summary_against_dense_algebra(space):
-    surrogate, _, (X, z, noise), theta = planted(space)
-    kernel = Kernel(surrogate, surrogate.hyper.eta(theta))
+    covariance, _, (X, z, noise), theta = planted(space)
+    kernel = Kernel(covariance, covariance.hyper.eta(theta))
     outside = Outside(kernel, X, z, noise)
     U = space.snap(np.clip(outside.choose(4) + 0.03, 0, 1))
     K_uu, K_uo, K_oo = kernel.cross(U, U), kernel.cross(U, X), kernel.cross(X, X)
@@ -124,8 +124,8 @@ def test_the_collapsed_likelihood_and_the_summary_against_dense_algebra(space):
 
 def test_positions_are_optimised_where_they_can_move():
     space = tree()
-    surrogate, _, (X, z, noise), theta = planted(space, n_out=30)
-    outside = Outside(Kernel(surrogate, surrogate.hyper.eta(theta)), X, z, noise)
+    covariance, _, (X, z, noise), theta = planted(space, n_out=30)
+    outside = Outside(Kernel(covariance, covariance.hyper.eta(theta)), X, z, noise)
     start = outside.choose(6)
     assert len(np.unique(start, axis=0)) == 6
     assert all((row == X).all(axis=1).any() for row in start)
@@ -138,9 +138,9 @@ def test_positions_are_optimised_where_they_can_move():
 
 def test_no_row_is_chosen_twice():
     """Of rows that come in pairs there is one each."""
-    surrogate, _, (X, z, noise), theta = planted(box(), n_out=6)
+    covariance, _, (X, z, noise), theta = planted(box(), n_out=6)
     twice = [np.concatenate([part, part]) for part in (X, z, noise)]
-    outside = Outside(Kernel(surrogate, surrogate.hyper.eta(theta)), *twice)
+    outside = Outside(Kernel(covariance, covariance.hyper.eta(theta)), *twice)
     chosen = outside.choose(12)
     np.testing.assert_array_equal(np.sort(chosen, axis=0), np.sort(X, axis=0))
 
@@ -148,8 +148,8 @@ def test_no_row_is_chosen_twice():
 def test_a_repeated_inducing_point_does_no_harm():
     """The precision is singular then."""
     space = box(2)
-    surrogate, _, (X, z, noise), theta = planted(space)
-    kernel = Kernel(surrogate, surrogate.hyper.eta(theta))
+    covariance, _, (X, z, noise), theta = planted(space)
+    kernel = Kernel(covariance, covariance.hyper.eta(theta))
     outside = Outside(kernel, X, z, noise)
     U = outside.choose(4)
     once, twice = outside.summarise(U), outside.summarise(np.vstack([U, U]))
@@ -168,9 +168,9 @@ def test_what_is_outside_helps_inside_as_long_as_its_residual_counts(monkeypatch
     near = np.argsort(np.sum((X - 0.4) ** 2, axis=1))
     noise = np.full(150, np.nan)
     inside, outside = ((X[rows], z[rows], noise[rows]) for rows in (near[:24:2], near[24:]))
-    surrogate = Surrogate(space, *add_tree(space))
-    gp = LocalGlobalGP(surrogate, inside, outside, m=8)
-    theta = gp.fit([surrogate.hyper.mean], 40)[0]
+    covariance = Covariance(space, *add_tree(space))
+    gp = LocalGlobalGP(covariance, inside, outside, m=8)
+    theta = gp.fit([covariance.hyper.mean], 40)[0]
     held = near[1:24:2]
 
     def error(posterior):
@@ -178,7 +178,7 @@ def test_what_is_outside_helps_inside_as_long_as_its_residual_counts(monkeypatch
 
     ours, local = (
         error(gp.posterior(theta)),
-        error(SurrogateGP(surrogate, *inside).posterior(theta)),
+        error(SpaceGP(covariance, *inside).posterior(theta)),
     )
     explained = Outside._explained
     monkeypatch.setattr(Outside, "_explained", lambda self, *K: (*explained(self, *K)[:2], 0.0))
@@ -196,13 +196,13 @@ def test_local_noise_is_kept_where_noise_differs():
     z = (y - y.mean()) / y.std()
     inside = np.zeros(50, dtype=bool)
     inside[35:45] = True
-    surrogate = Surrogate(box(1), *add_tree(box(1)))
+    covariance = Covariance(box(1), *add_tree(box(1)))
     noise = np.full(50, np.nan)
     parts = [(x[rows, None], z[rows], noise[rows]) for rows in (inside, ~inside)]
-    ours, full = LocalGlobalGP(surrogate, *parts, m=5), SurrogateGP(surrogate, x[:, None], z)
+    ours, full = LocalGlobalGP(covariance, *parts, m=5), SpaceGP(covariance, x[:, None], z)
     variances = []
     for gp in (ours, full):
-        theta = gp.fit([surrogate.hyper.mean])[0]
+        theta = gp.fit([covariance.hyper.mean])[0]
         posterior = gp.posterior(theta)
         _, variance = posterior.on_path((0,)).moments(x[inside, None])
         variances.append(float(np.mean(variance + np.exp(posterior.eta[-1]))))
@@ -215,6 +215,6 @@ def test_how_many_inducing_points():
     assert [n_inducing(2, 40), n_inducing(14, 40), n_inducing(14, 400), n_inducing(14, 5000)] == [
         4, 10, 20, 50,
     ]  # fmt: skip
-    surrogate, inside, outside, _ = planted(box())
+    covariance, inside, outside, _ = planted(box())
     with pytest.raises(ValueError, match="m=0 must be at least 1"):
-        LocalGlobalGP(surrogate, inside, outside, m=0)
+        LocalGlobalGP(covariance, inside, outside, m=0)

@@ -1,19 +1,15 @@
-"""The tree against brute force; leaves against Gaussian processes written out by hand."""
-
-from itertools import pairwise
+"""Leaves against Gaussian processes written out by hand."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 import bosquet as bq
 from bosquet.models.add_tree import add_tree
-from bosquet.models.surrogate import Surrogate, SurrogateGP
-from bosquet.models.treed import LEAST_GAIN, Cart, Mixture, PathLikelihood, TreedGP
+from bosquet.models.cart import Cart
+from bosquet.models.covariance import Covariance, SpaceGP
+from bosquet.models.treed import LEAST_GAIN, Mixture, PathLikelihood, TreedGP
 from bosquet.models.warping import on_rows
-from tests.space.strategies import spaces
 
 
 def box(d=1):
@@ -45,145 +41,12 @@ def jagged(n=24, seed=0):
 
 def treed(space, X, z, noise=None, least=5, warp=None, **options):
     noise = np.full(len(z), np.nan) if noise is None else noise
-    surrogate = Surrogate(space, *add_tree(space))
+    covariance = Covariance(space, *add_tree(space))
 
     def make(rows):
-        return on_rows(surrogate, X[rows], z[rows], noise[rows], warp)
+        return on_rows(covariance, X[rows], z[rows], noise[rows], warp)
 
-    return TreedGP(lambda: Cart(space, X, z, least), make, noise, **options), surrogate
-
-
-# -- the tree --------------------------------------------------------------------------------
-
-
-def uncertainty(y):
-    return float(np.mean((y - y.mean()) ** 2))
-
-
-def brute_force(X, y, least):
-    """The highest I of Eq. (1) over all thresholds at data points that belong to both children."""
-    best = 0.0
-    for k in range(X.shape[1]):
-        for t in X[:, k]:
-            left, right = y[X[:, k] <= t], y[X[:, k] >= t]
-            if least <= len(left) < len(y) and least <= len(right) < len(y):
-                gain = uncertainty(y)
-                gain -= len(left) / len(y) * uncertainty(left)
-                gain -= len(right) / len(y) * uncertainty(right)
-                best = max(best, gain)
-    return best
-
-
-@pytest.mark.parametrize("grid", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_splits_are_those_of_equation_1(seed, grid):
-    rng = np.random.default_rng(seed)
-    X, y = rng.random((30, 2)), rng.standard_normal(30)
-    if grid:
-        X = np.round(X * 4) / 4
-    tree = Cart(box(2), X, y, least=4)
-    for leaf in tree.leaves:
-        for above, below in pairwise(leaf.path):
-            cut = np.flatnonzero((above.lower != below.lower) | (above.upper != below.upper))
-            assert len(cut) == 1
-            k = int(cut[0])
-            at = below.upper[k] if below.upper[k] < above.upper[k] else below.lower[k]
-            rows, here = above.rows, X[above.rows, k]
-            sides = rows[here <= at], rows[here >= at]
-            shared = (here == at).sum()
-            assert shared >= 1
-            assert len(sides[0]) + len(sides[1]) == len(rows) + shared
-            assert set(below.rows) in [set(side) for side in sides]
-            gain = uncertainty(y[rows]) - sum(
-                len(side) / len(rows) * uncertainty(y[side]) for side in sides
-            )
-            assert gain == pytest.approx(brute_force(X[rows], y[rows], 4))
-            assert len(below.rows) >= 4
-        assert brute_force(X[leaf.cell.rows], y[leaf.cell.rows], 4) <= 1e-9  # and no more
-
-
-def test_a_leaf_holds_the_rows_in_its_box_and_a_query_has_one_leaf():
-    X, z = jagged(40)
-    tree = Cart(box(), X, z)
-    edges = sorted({float(leaf.cell.lower[0]) for leaf in tree.leaves} | {1.0})
-    assert len(tree.leaves) > 3
-    assert all(edge in X for edge in edges[1:-1])  # thresholds are at data points
-    for leaf in tree.leaves:
-        inside = (X[:, 0] >= leaf.cell.lower[0]) & (X[:, 0] <= leaf.cell.upper[0])
-        np.testing.assert_array_equal(np.sort(leaf.cell.rows), np.flatnonzero(inside))
-        at = np.array([[leaf.cell.upper[0]]])
-        found = tree.leaves[tree.leaf_of(at)[0]]
-        assert found is leaf  # at a threshold the left one
-
-
-def test_nothing_is_split_without_gain():
-    X = np.random.default_rng(0).random((20, 2))
-    assert len(Cart(box(2), X, np.full(20, 3.7)).leaves) == 1
-    same = np.repeat(X[:2], 10, axis=0)
-    assert len(Cart(box(2), same, np.arange(20.0)).leaves) == 1  # a slab would not get smaller
-    assert len(Cart(box(2), X[:8], np.arange(8.0)).leaves) == 1  # 5 + 5 - 1 > 8
-    assert len(Cart(box(2), X[:9], X[:9, 0]).leaves) == 2
-    with pytest.raises(ValueError, match="least=0 must be at least 1"):
-        Cart(box(2), X, X[:, 0], least=0)
-
-
-def test_categories_and_branches_are_split_by_option():
-    space = bq.Space({"c": bq.Choice(["p", "q", "r"]), "x": bq.Float(0, 1)})
-    rng = np.random.default_rng(0)
-    configs = space.sample(rng, 60)
-    X = space.to_unit(configs)
-    y = np.array([10.0 * (c["c"] == "q") + (5 * c["x"] if c["c"] == "r" else 0) for c in configs])
-    tree = Cart(space, X, y)
-    first = tree.leaves[0].path[1]
-    assert first.allowed == {0: (1,)}
-    assert not any(0 < leaf.cell.upper[1] < 1 for leaf in tree.leaves if 1 in leaf.cell.allowed[0])
-    assert any(leaf.cell.allowed[0] == (2,) and leaf.cell.upper[1] < 1 for leaf in tree.leaves)
-
-
-def test_a_conditional_variable_splits_where_its_branch_is_certain():
-    space = tree_space()
-    configs = space.sample(3, 120)
-    X = space.to_unit(configs)
-    y = np.array(
-        [
-            {"a": lambda c: 20 * (c["x"] > 0.6), "b": lambda c: 5.0, "c": lambda c: 5.0}[c["m"]](c)
-            + (30 * (c["t"] > 0.5) if "t" in c else 0)
-            for c in configs
-        ]
-    )
-    tree = Cart(space, X, y, least=8)
-    names = [d.name for d in space.dimensions]
-    x, t, m = names.index("x"), names.index("t"), names.index("m")
-    cut = {"x": 0, "t": 0}
-    for leaf in tree.leaves:
-        for cell in leaf.path:
-            if cell.lower[x] > 0 or cell.upper[x] < 1:
-                assert cell.allowed[m] == (0,)
-                cut["x"] += 1
-            if cell.lower[t] > 0 or cell.upper[t] < 1:  # shared by two options: a need not be ...
-                assert set(cell.allowed[m]) <= {1, 2}  # ... there, but not which of the two is
-                cut["t"] += 1
-    assert all(cut.values())
-
-
-@settings(max_examples=15, deadline=None)
-@given(space=spaces, seed=st.integers(0, 9))
-def test_on_any_space_leaves_are_a_partition_of_what_is_active(space, seed):
-    rng = np.random.default_rng(seed)
-    X = space.snap(rng.random((40, len(space))))
-    tree = Cart(space, X, rng.standard_normal(40), least=3)
-    leaf_of = tree.leaf_of(X)
-    for i, leaf in enumerate(tree.leaves):
-        assert set(np.flatnonzero(leaf_of == i)) <= set(leaf.cell.rows)
-        assert len(leaf.cell.rows) >= 3
-        active = space.activity(X[leaf.cell.rows])
-        cut = (leaf.cell.lower > 0) | (leaf.cell.upper < 1)
-        cut[list(leaf.cell.allowed)] = True
-        assert active[:, cut].all()
-    assert set(np.concatenate([leaf.cell.rows for leaf in tree.leaves])) == set(range(40))
-
-
-# -- the model -------------------------------------------------------------------------------
+    return TreedGP(lambda: Cart(space, X, z, least), make, noise, **options), covariance
 
 
 def test_weights_of_equation_2():
@@ -201,12 +64,12 @@ def test_weights_of_equation_2():
 def test_the_log_posterior_along_a_path(warp):
     X, z = jagged()
     noise = np.where(np.arange(24) % 3 == 0, 0.01, np.nan)
-    surrogate = Surrogate(box(), *add_tree(box()))
+    covariance = Covariance(box(), *add_tree(box()))
     leaf = Cart(box(), X, z).leaves[-1]
-    parts = [on_rows(surrogate, X[c.rows], z[c.rows], noise[c.rows], warp) for c in leaf.path]
+    parts = [on_rows(covariance, X[c.rows], z[c.rows], noise[c.rows], warp) for c in leaf.path]
     target = PathLikelihood(parts, leaf.weights)
     theta = target.hyper.mean + 0.2
-    theta[len(surrogate.hyper.mean) - 1] = np.log(0.01)  # of the noise
+    theta[len(covariance.hyper.mean) - 1] = np.log(0.01)  # of the noise
     value, gradient = target.log_posterior(theta)
     likelihoods = [part.log_likelihood(theta)[0] for part in parts]
     assert value == pytest.approx(leaf.weights @ likelihoods + target.hyper.log_prior(theta)[0])
@@ -219,7 +82,7 @@ def test_a_leaf_predicts_from_all_rows_with_its_own_hyperparameters():
     X, z = jagged()
     noise = np.where(np.arange(24) % 4 == 0, 0.02, np.nan)
     space = box()
-    gp, surrogate = treed(space, X, z, noise)
+    gp, covariance = treed(space, X, z, noise)
     theta = gp.fit([gp.hyper.mean])[0]
     posterior = gp.posterior(theta)
     queries = np.linspace(0, 1, 60)[:, None]
@@ -227,10 +90,10 @@ def test_a_leaf_predicts_from_all_rows_with_its_own_hyperparameters():
     mean, variance = posterior.on_path((0,)).moments(queries)
     thetas = set()
     for i, leaf in enumerate(posterior.tree.leaves):
-        cells = [SurrogateGP(surrogate, X[c.rows], z[c.rows], noise[c.rows]) for c in leaf.path]
+        cells = [SpaceGP(covariance, X[c.rows], z[c.rows], noise[c.rows]) for c in leaf.path]
         own = PathLikelihood(cells, leaf.weights).map(theta)
         thetas.add(tuple(own))
-        whole = SurrogateGP(surrogate, X, z, noise).posterior(own)
+        whole = SpaceGP(covariance, X, z, noise).posterior(own)
         expected = whole.on_path((0,)).moments(queries[leaf_of == i])
         np.testing.assert_allclose(mean[leaf_of == i], expected[0])
         np.testing.assert_allclose(variance[leaf_of == i], expected[1])
@@ -240,18 +103,18 @@ def test_a_leaf_predicts_from_all_rows_with_its_own_hyperparameters():
     alone = treed(space, X, z, noise, leaf_only=True)[0].posterior(theta)
     i = int(leaf_of[10])
     rows = posterior.tree.leaves[i].cell.rows
-    own = SurrogateGP(surrogate, X[rows], z[rows], noise[rows])
+    own = SpaceGP(covariance, X[rows], z[rows], noise[rows])
     eta = posterior.leaves[i].samples[0].eta
     np.testing.assert_array_equal(alone.leaves[i].samples[0].eta, eta)
     found = alone.on_path((0,)).moments(queries[10:11])
-    ours = [own.posterior(t) for t in thetas if np.allclose(surrogate.hyper.eta(np.array(t)), eta)]
+    ours = [own.posterior(t) for t in thetas if np.allclose(covariance.hyper.eta(np.array(t)), eta)]
     np.testing.assert_allclose(found, ours[0].on_path((0,)).moments(queries[10:11]))
 
 
 def test_one_leaf_is_the_plain_model():
     X, z = jagged(8)
-    gp, surrogate = treed(box(), X, z)
-    plain = SurrogateGP(surrogate, X, z)
+    gp, covariance = treed(box(), X, z)
+    plain = SpaceGP(covariance, X, z)
     theta, value = gp.fit([gp.hyper.mean])
     assert value == plain.fit([gp.hyper.mean])[1]
     queries = np.linspace(0, 1, 9)[:, None]
@@ -259,25 +122,25 @@ def test_one_leaf_is_the_plain_model():
         gp.posterior(theta).on_path((0,)).moments(queries),
         plain.posterior(theta).on_path((0,)).moments(queries),
     )
-    np.testing.assert_array_equal(gp.recall(gp.remember(theta)), theta)
+    np.testing.assert_array_equal(gp.hyper.recall(gp.hyper.remember(theta)), theta)
 
 
 def test_hyperparameters_follow_the_place():
     """Where the function varies little, so does its prior; the whole has one variance."""
     X, z = jagged(40)
-    gp, surrogate = treed(box(), X, z)
+    gp, covariance = treed(box(), X, z)
     posterior = gp.posterior(gp.fit([gp.hyper.mean])[0])
-    slot = surrogate.components[0].variance
+    slot = covariance.components[0].variance
     variances = {leaf.cell.upper[0]: leaf.samples[0].eta[slot] for leaf in posterior.leaves}
     quiet = [v for upper, v in variances.items() if upper < 0.5]
     wild = [v for upper, v in variances.items() if upper > 0.75]
     assert max(quiet) < posterior.eta[slot] < min(wild)
 
 
-def left_out(surrogate, X, z, theta, i):
+def left_out(covariance, X, z, theta, i):
     """log p(z_i | all others), by a model without row i."""
     rest = np.arange(len(z)) != i
-    posterior = SurrogateGP(surrogate, X[rest], z[rest]).posterior(theta)
+    posterior = SpaceGP(covariance, X[rest], z[rest]).posterior(theta)
     mean, variance = (m[0] for m in posterior.on_path((0,)).moments(X[i : i + 1]))
     variance += np.exp(posterior.eta[-1])
     return -0.5 * (np.log(2 * np.pi * variance) + (z[i] - mean) ** 2 / variance)
@@ -287,21 +150,21 @@ def left_out(surrogate, X, z, theta, i):
 def test_a_leaf_must_earn_its_hyperparameters(leaf_only):
     """By predicting its rows better with them, each from all others (or those of the leaf)."""
     X, z = jagged(40)
-    gp, surrogate = treed(box(), X, z, earned=True, leaf_only=leaf_only)
+    gp, covariance = treed(box(), X, z, earned=True, leaf_only=leaf_only)
     theta = gp.fit([gp.hyper.mean])[0]
     posterior = gp.posterior(theta)
     for leaf in posterior.leaves:
         rows = leaf.cell.rows
-        models = [SurrogateGP(surrogate, X[cell.rows], z[cell.rows]) for cell in leaf.leaf.path]
+        models = [SpaceGP(covariance, X[cell.rows], z[cell.rows]) for cell in leaf.leaf.path]
         best = PathLikelihood(models, leaf.leaf.weights).map(theta)
         data = (X[rows], z[rows]) if leaf_only else (X, z)
         which = range(len(rows)) if leaf_only else rows
         gain = sum(
-            left_out(surrogate, *data, best, i) - left_out(surrogate, *data, theta, i)
+            left_out(covariance, *data, best, i) - left_out(covariance, *data, theta, i)
             for i in which
         )
         assert leaf.own == (gain > LEAST_GAIN)
-        eta = surrogate.hyper.eta(best if leaf.own else theta)
+        eta = covariance.hyper.eta(best if leaf.own else theta)
         np.testing.assert_allclose(leaf.samples[0].eta, eta)
     assert len({leaf.own for leaf in posterior.leaves}) == 2
     everyone = treed(box(), X, z, leaf_only=leaf_only)[0].posterior(theta)
@@ -336,7 +199,7 @@ def test_the_variance_at_a_split_is_far_below_that_between_midpoint_leaves():
     """Figure 1, leaves on their own data: a gap between two leaves that share no point."""
     X = np.linspace(0, 1, 17)[:, None]
     z = np.where(X[:, 0] < 0.5, -1.0, 1.0) + 0.1 * np.sin(9 * X[:, 0])
-    gp, surrogate = treed(box(), X, z, least=8, leaf_only=True)
+    gp, covariance = treed(box(), X, z, least=8, leaf_only=True)
     theta = np.array(gp.hyper.mean)
     posterior = gp.posterior(theta)
     assert len(posterior.leaves) == 2
@@ -346,11 +209,11 @@ def test_the_variance_at_a_split_is_far_below_that_between_midpoint_leaves():
     queries = np.linspace(X[left].max(), X[right].min(), 21)[1:-1, None]
     ours = posterior.on_path((0,)).moments(queries)[1]
     thetas = [
-        PathLikelihood([SurrogateGP(surrogate, X[s], z[s])], np.ones(1)).map(theta)
+        PathLikelihood([SpaceGP(covariance, X[s], z[s])], np.ones(1)).map(theta)
         for s in (left, right)
     ]
     alone = [
-        SurrogateGP(surrogate, X[s], z[s]).posterior(t)
+        SpaceGP(covariance, X[s], z[s]).posterior(t)
         for s, t in zip((left, right), thetas, strict=True)
     ]
     beliefs = [one.on_path((0,)).moments(queries)[1] for one in alone]
@@ -415,8 +278,8 @@ def test_learned_noise_differs_from_leaf_to_leaf():
 def test_samples_follow_the_log_posterior():
     """They lie below its maximum by about half the number of parameters, and within bounds."""
     X, z = jagged(12)
-    surrogate = Surrogate(box(), *add_tree(box()))
-    gp = SurrogateGP(surrogate, X, z)
+    covariance = Covariance(box(), *add_tree(box()))
+    gp = SpaceGP(covariance, X, z)
     target = PathLikelihood([gp], np.ones(1))
     theta, best = gp.fit([target.hyper.mean])
     chain = target.sample(theta, 100, np.random.default_rng(0))

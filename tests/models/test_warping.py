@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 import bosquet as bq
 from bosquet.models import baselines
 from bosquet.models.add_tree import add_tree
-from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.warping import WARPS, WarpedGP, beta, kumaraswamy
 
 GRID = np.linspace(0.001, 0.999, 41)
@@ -29,10 +29,10 @@ def box(d=2):
 
 
 SURROGATES = {
-    "box": lambda: Surrogate(box(), *add_tree(box())),
-    "tree": lambda: Surrogate(tree(), *add_tree(tree())),
+    "box": lambda: Covariance(box(), *add_tree(box())),
+    "tree": lambda: Covariance(tree(), *add_tree(tree())),
     "flat": lambda: baselines.flat(tree(), "matern52"),
-    "arc": lambda: baselines.ArcSurrogate(tree(), "se", 0.5),
+    "arc": lambda: baselines.ArcCovariance(tree(), "se", 0.5),
 }
 
 
@@ -82,9 +82,9 @@ def test_how_far_the_two_families_are_apart():
             assert np.abs(ours - wanted).max(axis=1).min() < 0.03
 
 
-def planted(surrogate, seed=0, n=14):
+def planted(covariance, seed=0, n=14):
     rng = np.random.default_rng(seed)
-    space = surrogate.space
+    space = covariance.space
     X = space.to_unit(space.sample(rng, n))
     z = np.sin(4 * X.sum(axis=1)) + 0.1 * rng.standard_normal(n)
     noise = np.where(rng.random(n) < 0.3, 0.02, np.nan)
@@ -95,24 +95,24 @@ def planted(surrogate, seed=0, n=14):
 @pytest.mark.parametrize("warp", WARPS)
 @pytest.mark.parametrize("name", SURROGATES)
 def test_the_gradient_of_the_likelihood(name, warp, repeats):
-    surrogate = SURROGATES[name]()
-    X, z, noise = planted(surrogate)
+    covariance = SURROGATES[name]()
+    X, z, noise = planted(covariance)
     X[:repeats] = X[-1]
-    gp = WarpedGP(surrogate, X, z, noise, warp=warp)
+    gp = WarpedGP(covariance, X, z, noise, warp=warp)
     theta = gp.hyper.mean + 0.3 * np.random.default_rng(1).standard_normal(len(gp.hyper.mean))
-    theta[: len(surrogate.hyper.mean)][-1] = np.log(1e-2)
+    theta[: len(covariance.hyper.mean)][-1] = np.log(1e-2)
     gradient = gp.log_posterior(theta)[1]
     numeric = approx_fprime(theta, lambda t: gp.log_posterior(t)[0], 1e-6)
     np.testing.assert_allclose(gradient, numeric, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", SURROGATES)
-def test_it_is_the_surrogate_on_warped_rows(name):
-    surrogate = SURROGATES[name]()
-    space = surrogate.space
-    X, z, noise = planted(surrogate)
-    gp = WarpedGP(surrogate, X, z, noise)
-    own = surrogate.hyper.mean
+def test_it_is_the_covariance_on_warped_rows(name):
+    covariance = SURROGATES[name]()
+    space = covariance.space
+    X, z, noise = planted(covariance)
+    gp = WarpedGP(covariance, X, z, noise)
+    own = covariance.hyper.mean
     k = (len(gp.hyper.mean) - len(own)) // 2
     a, b = np.linspace(-0.5, 0.4, k), np.linspace(0.6, -0.3, k)
     continuous = [d.index for d in space.dimensions if isinstance(d.parameter, bq.Float)]
@@ -122,7 +122,7 @@ def test_it_is_the_surrogate_on_warped_rows(name):
         rows[:, continuous] = kumaraswamy(rows[:, continuous], a, b)[0]
         return rows
 
-    plain = SurrogateGP(surrogate, bent(X), z, noise)
+    plain = SpaceGP(covariance, bent(X), z, noise)
     theta = np.concatenate([own, a, b])
     assert gp.log_likelihood(theta)[0] == pytest.approx(plain.log_likelihood(own)[0])
     np.testing.assert_allclose(gp.leave_one_out(theta), plain.leave_one_out(own))
@@ -151,10 +151,12 @@ def test_a_bent_function_is_explained_better():
     X = np.random.default_rng(0).random((25, 1))
     z = np.sin(8 * X[:, 0] ** 0.25)
     z = (z - z.mean()) / z.std()
-    surrogate = Surrogate(box(1), *add_tree(box(1)))
-    warped, plain = WarpedGP(surrogate, X, z), SurrogateGP(surrogate, X, z)
+    covariance = Covariance(box(1), *add_tree(box(1)))
+    warped, plain = WarpedGP(covariance, X, z), SpaceGP(covariance, X, z)
     theta, better = warped.fit([warped.hyper.mean])
-    assert better > plain.fit([surrogate.hyper.mean])[1] + 5
+    assert better > plain.fit([covariance.hyper.mean])[1] + 5
     assert theta[-2] < -0.3  # log a: the low end is stretched
-    assert warped.recall(warped.remember(theta)) == pytest.approx(theta)
-    assert warped.recall(plain.remember(surrogate.hyper.mean)) is None
+    assert warped.hyper.recall(warped.hyper.remember(theta)).tolist() == theta.tolist()
+    # A fit without warps goes on with the identity.
+    unwarped = warped.hyper.recall(plain.hyper.remember(theta[:-2]))
+    assert unwarped.tolist() == [*theta[:-2], 0.0, 0.0]

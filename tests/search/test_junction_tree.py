@@ -11,7 +11,7 @@ from bosquet.acquisition.base import LowerBound
 from bosquet.graphs import edges_of, junction_tree, maximal_cliques
 from bosquet.models.clique_sum import CliqueSum
 from bosquet.models.gp import AdditiveGP
-from bosquet.search.junction_tree import CliqueSearch, Effort, max_sum, plan_levels
+from bosquet.search.junction_tree import CliqueSearch, TableEffort, max_sum, plan_levels
 from tests.models.test_additive_graph import components_on
 
 SQUARES = [(0, 1), *(e for k in (2, 4, 6) for e in ((0, k), (k, k + 1), (1, k + 1)))]
@@ -97,11 +97,15 @@ def test_minus_infinity_is_never_chosen():
 def test_levels_keep_to_the_budget():
     n_values = {0: np.inf, 1: np.inf, 2: np.inf, 3: 4, 4: np.inf}
     cliques = [(0, 1), (1, 2, 3), (4,)]
-    levels = plan_levels(cliques, [(0, 1), (1, 2, 3), (4,)], n_values, Effort(evaluations=1000))
+    levels = plan_levels(
+        cliques, [(0, 1), (1, 2, 3), (4,)], n_values, TableEffort(evaluations=1000)
+    )
     assert levels == {0: 31, 1: 15, 2: 15, 3: 4, 4: 33}
-    levels = plan_levels(cliques, [(0, 1), (1, 2, 3), (4,)], n_values, Effort(entries=500))
+    levels = plan_levels(cliques, [(0, 1), (1, 2, 3), (4,)], n_values, TableEffort(entries=500))
     assert levels == {0: 22, 1: 11, 2: 11, 3: 4, 4: 33}
-    assert plan_levels([tuple(range(7))], [], dict.fromkeys(range(7), np.inf), Effort()) is None
+    assert (
+        plan_levels([tuple(range(7))], [], dict.fromkeys(range(7), np.inf), TableEffort()) is None
+    )
 
 
 # -- the search on a posterior ---------------------------------------------------------------
@@ -144,7 +148,7 @@ def test_without_refinement_it_is_the_best_point_of_the_grid():
     space = box(4)
     posterior = posterior_on(space, CYCLE)
     acquisition = LowerBound(0.8)
-    effort = Effort(evaluations=81, refine=False)
+    effort = TableEffort(evaluations=81, refine=False)
     found = CliqueSearch(space, posterior, posterior.components, effort).maximise(
         acquisition, np.random.default_rng(0)
     )
@@ -215,7 +219,7 @@ def test_constraints_inside_a_node_are_kept_exactly():
     )
     posterior = posterior_on(space, [(0, 1), (1, 2), (2, 3)])
     acquisition = LowerBound(0.5)
-    search = CliqueSearch(space, posterior, posterior.components, Effort(zooms=1))
+    search = CliqueSearch(space, posterior, posterior.components, TableEffort(zooms=1))
     assert search.said["treewidth"] == 2  # the constraint on a and d closes a cycle
     found = search.maximise(acquisition, np.random.default_rng(0))
     on_grid = space.from_unit(found.rows[-1])

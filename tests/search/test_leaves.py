@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bosquet.models.treed import Cart
+from bosquet.models.cart import Cart
 from bosquet.search.leaves import regions
 from tests.space.strategies import spaces
 

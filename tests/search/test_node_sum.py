@@ -9,7 +9,7 @@ import bosquet as bq
 from bosquet.acquisition.base import LowerBound
 from bosquet.models.add_tree import add_tree
 from bosquet.models.gp import AdditiveGP
-from bosquet.search.node_sum import best_path, best_paths, maximise_node_sum, promising_paths
+from bosquet.search.node_sum import best_path, best_paths, maximise_node_sum, optimistic_paths
 
 SPACES = {
     "tree": bq.benchmarks.large_balanced(shared=True).space,
@@ -81,9 +81,9 @@ def test_nodes_are_searched_one_by_one():
     assert value == pytest.approx(expected, abs=1e-5)
     path = space.path(space.from_unit(x))
     parts = [
-        bound.value(*posterior.on_path([i]).moments(x[None]))[0]
+        bound.value(*posterior.of(mine).moments(x[None]))[0]
         for i in path
-        if any(c.node == i for c in components)
+        if (mine := [c for c in components if c.node == i])
     ]
     assert sum(parts) == pytest.approx(value, abs=1e-9)
 
@@ -96,7 +96,7 @@ def test_promising_paths_are_good_and_different():
     y = np.array([float(c["part0"] != "b") + float(c["part2"] != "a") for c in space.from_unit(X)])
     gp = AdditiveGP(components, hyper, X, space.tree.node_activity(X), (y - y.mean()) / y.std())
     posterior = gp.posterior(gp.fit([hyper.mean])[0])
-    paths = promising_paths(space, posterior, LowerBound(0.01), 8, rng)
+    paths = optimistic_paths(space, posterior, LowerBound(0.01), 8, rng)
     assert len(set(paths)) == len(paths) >= 4
     assert space.tree.path_label(paths[0]).startswith("part0=b")
     assert space.tree.path_label(paths[0]).endswith("part2=a")

@@ -91,7 +91,7 @@ def test_draws_and_projections_lie_inside(space, seed, least):
         np.testing.assert_allclose(space.snap(rows), rows, atol=1e-12)
     kept = X[region.contains(X)]
     np.testing.assert_array_equal(region.project(kept), kept)
-    back = Region.from_info(space, json.loads(json.dumps(region.to_info())))
+    back = Region.from_json(space, json.loads(json.dumps(region.to_json())))
     np.testing.assert_array_equal(back.contains(X), region.contains(X))
     assert back.volume == region.volume
 

@@ -4,8 +4,8 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI, LowerBound
 from bosquet.models.add_tree import add_tree
-from bosquet.models.gp import AdditiveGP
-from bosquet.search.tree_path import Effort, PathSearch
+from bosquet.models.covariance import Covariance, SpaceGP
+from bosquet.search.tree_path import PathEffort, PathSearch
 
 
 def fitted(problem, n, seed=0):
@@ -14,9 +14,8 @@ def fitted(problem, n, seed=0):
     X = space.to_unit(configs)
     y = np.array([problem(config) for config in configs])
     z = (y - y.mean()) / y.std()
-    components, hyper = add_tree(space)
-    gp = AdditiveGP(components, hyper, X, space.tree.node_activity(X), z)
-    return space, X, z, gp.posterior(gp.fit([hyper.mean])[0])
+    gp = SpaceGP(Covariance(space, *add_tree(space)), X, z)
+    return space, X, z, gp.posterior(gp.fit([gp.hyper.mean])[0])
 
 
 @pytest.mark.parametrize("kind", [lambda z: LogEI(z.min()), lambda z: LowerBound(2.0)])
@@ -62,7 +61,7 @@ def test_candidates_lie_on_their_path():
 
 def test_starts_are_looked_at_on_every_path():
     space, X, z, posterior = fitted(bq.benchmarks.small_balanced(shared=True), 25)
-    effort = Effort(candidates=4, least_per_path=4, polished_paths=0)
+    effort = PathEffort(candidates=4, least_per_path=4, polished_paths=0)
     search = PathSearch(space, posterior.on_path, LogEI(z.min()), effort=effort)
     start = np.random.default_rng(1).random((1, len(space)))
     paths = list(space.tree.paths())

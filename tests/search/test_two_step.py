@@ -4,10 +4,9 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.models.feasibility import Feasibility
-from bosquet.models.tree_leaves import TreeLinear
-from bosquet.models.tree_linear import TreeGP
+from bosquet.models.tree_linear import TreeGP, TreeLinear
 from bosquet.search import two_step as module
-from bosquet.search.two_step import Promise, TwoStep, promising_paths
+from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 
 TREE = bq.benchmarks.small_balanced(shared=True).space
 
@@ -29,7 +28,7 @@ def posterior_on(space, seed=0, n=12, **options):
     rng = np.random.default_rng(seed)
     X = space.to_unit(space.sample(rng, n, by="path"))
     model = TreeLinear(space, list(space.tree.rows_by_path(X)), **options)
-    theta = model.hyper.mean + 0.3 * rng.standard_normal(len(model.names))
+    theta = model.hyper.mean + 0.3 * rng.standard_normal(len(model.hyper.names))
     return TreeGP(model, X, rng.standard_normal(n)).posterior(theta), rng
 
 
@@ -55,12 +54,9 @@ def test_ei_and_path_ei_against_draws_of_the_model(best):
     expected = np.maximum(best - b - shared, 0.0)
     found = np.exp(steps.path_ei(x, path)[0])
     assert abs(found - expected.mean()) < 4 * expected.std() / np.sqrt(len(draws))
-    # Eq. (5): c first, then g_p given c; its variance does not depend on c, its mean is linear.
-    nothing = np.zeros(draws.shape[1])
-    m_0, S = posterior.leaf_moments(x, path, nothing)
-    slopes = [posterior.leaf_moments(x, path, e)[0][0] - m_0[0] for e in np.eye(len(nothing))]
-    g = m_0[0] + draws @ slopes + np.sqrt(S[0]) * rng.standard_normal(len(draws))
-    expected = np.maximum(best - g - shared, 0.0)
+    # Eq. (5): g_p and c together.
+    mean, variance = (moment[0] for moment in posterior.on_path(path).moments(x))
+    expected = np.maximum(best - mean - np.sqrt(variance) * rng.standard_normal(len(draws)), 0.0)
     found = np.exp(steps.score(path, x).values[0])
     assert abs(found - expected.mean()) < 4 * expected.std() / np.sqrt(len(draws))
 
@@ -202,7 +198,7 @@ def test_paths_that_draws_of_the_weights_like():
     model = TreeLinear(space, list(space.tree.rows_by_path(X)))
     gp = TreeGP(model, X, (y - y.mean()) / y.std())
     posterior = gp.posterior(gp.fit([model.hyper.mean])[0])
-    found = promising_paths(posterior, 16, np.random.default_rng(0))
+    found = paths_best_by_draws(posterior, 16, np.random.default_rng(0))
     assert len(set(found)) == len(found)
     assert space.tree.path_label(found[0]) == "c0=0, c1=1, c2=0, c3=1, c4=0"
 

@@ -12,7 +12,9 @@ from bosquet.data import History
 from bosquet.graphs import edges_of
 from bosquet.search.tree_path import PathSearch
 from bosquet.strategies import Additive, GraphLearning
+from bosquet.strategies.additive import clique_sums
 from bosquet.strategies.base import Task
+from bosquet.strategies.choosing import Ask
 from bosquet.testing.conformance import tree_space
 
 
@@ -37,11 +39,12 @@ def run(space, strategy, objective=chain, n=20, seed=0):
 def test_declared_groups_are_the_groups():
     groups = [("x0", "x1"), ("x1", "x2")]
     for strategy in (Additive(groups=groups), Additive(groups=groups, acquisition="ucb")):
-        info = run(box(4), strategy, n=9)[-1].info
+        trial = run(box(4), strategy, n=9)[-1]
+        info = trial.info
         assert info["graph"]["groups"] == [["x0", "x1"], ["x1", "x2"], ["x3"]]
         assert info["search"]["cliques"] == 3
         assert info["search"]["treewidth"] == 1
-        assert ("variance residual 0" in info["fits"]["additive"]["theta"]) == (
+        assert ("variance residual 0" in trial.memory["fits"]["additive"]["theta"]) == (
             strategy.acquisition == "logei"
         )
 
@@ -56,7 +59,7 @@ def test_a_learned_graph_is_kept_between_learnings(strategy):
     learning = GraphLearning(every=6, likelihoods=60)
     strategy.learning = learning
     trials = run(box(4), strategy, n=26)
-    settings = [t.info["fits"]["additive"]["setting"] for t in trials if "fits" in t.info]
+    settings = [t.memory["fits"]["additive"]["setting"] for t in trials if t.memory]
     first = strategy.initial_trials(box(4))
     assert [s["learned_at"] for s in settings] == [
         first + 6 * ((n - first) // 6) for n in range(first, 26)
@@ -104,9 +107,9 @@ def test_a_new_graph_is_fitted_at_once(graph, fitted_at):
     for config in space.sample(0, 120):
         opt.tell(config, chain(config))
     trial = opt.ask()
-    assert trial.info["fits"]["additive"]["fitted_at"] == 120
+    assert trial.memory["fits"]["additive"]["fitted_at"] == 120
     opt.tell(trial, chain(trial.config))
-    assert opt.ask().info["fits"]["additive"]["fitted_at"] == fitted_at
+    assert opt.ask().memory["fits"]["additive"]["fitted_at"] == fitted_at
 
 
 def test_full_is_one_group_searched_without_message_passing():
@@ -125,7 +128,7 @@ def test_the_paper_proposes_points_of_the_grid():
                 np.allclose(units[0] * (levels - 1), np.round(units[0] * (levels - 1)))
                 for levels in (33, 31, 10, 5)
             ), fewest
-    assert trials[-1].info["fits"]["additive"]["theta"] == []
+    assert trials[-1].memory["fits"]["additive"]["theta"] == {}
 
 
 def test_the_paper_s_bound():
@@ -133,7 +136,7 @@ def test_the_paper_s_bound():
     space = box(2)
     strategy = Additive.paper()
     task = Task(space, History(space, run(space, strategy, n=14)))
-    assert strategy._bound(task).beta == pytest.approx(0.5 * np.log(2 * 5))
+    assert strategy.bound(task).beta == pytest.approx(0.5 * np.log(2 * 5))
 
 
 def test_message_passing_finds_what_a_search_by_rows_does_not():
@@ -143,10 +146,10 @@ def test_message_passing_finds_what_a_search_by_rows_does_not():
     task = Task(space, History(space, trials), index=16)
     fitted = strategy.fit(task, task.history.dataset(), np.random.default_rng(0))
     proposal = strategy.propose(task, 1, np.random.default_rng(0))[0]
-    search = PathSearch(space, strategy.belief_on(fitted), strategy._bound(task))
+    search = PathSearch(space, clique_sums(fitted), strategy.bound(task))
     rows = search.maximise([(0,)], task.history.units, np.random.default_rng(0))[0]
     found = search.score((0,), space.to_unit([proposal.config])).values[0]
-    assert found == pytest.approx(proposal.info["acquisition"])
+    assert found == pytest.approx(proposal.value)
     assert found >= rows.values[0] - 1e-6
 
 
@@ -156,9 +159,11 @@ def test_expected_improvement_starts_from_message_passing():
     task = Task(space, History(space, trials), index=12)
     rng = np.random.default_rng(0)
     fitted = strategy.fit(task, task.history.dataset(), rng)
-    rows, said = strategy.starts(task, fitted, None, rng)
+    ask = Ask(task, fitted, 0.0, task.history.units, task.taken, rng)
+    cliques = strategy.clique_search(ask)
+    assert cliques.said["cliques"] == 5
+    rows = strategy.starts(ask, cliques)
     assert rows.shape == (2, 6)
-    assert said["search"]["cliques"] == 5
     additive = fitted.posterior.additive
     cliques = additive.of([c for c in additive.components if c.name.startswith("clique")])
     random = rng.random((20_000, 6))
@@ -234,7 +239,7 @@ def test_bad_groups(groups):
         ({"graph": "tree"}, "graph='tree' must be one of 'learned', 'random-tree'"),
         ({"graph": "full", "groups": [("a",)]}, "give one of them"),
         ({"acquisition": "ucb", "residual": True}, "residual=True goes with"),
-        ({"hierarchical": False}, "kernel='se'"),
+        ({"model": "paper", "kernel": "matern52"}, "kernel='se'"),
         ({"acquisition": "node-ucb"}, "acquisition='node-ucb'"),
     ],
 )
@@ -250,8 +255,8 @@ def test_a_resumed_run_goes_on_from_stored_json():
     for _ in range(12):
         trial = whole.ask()
         whole.tell(trial, chain(trial.config))
-    stored = [json.loads(json.dumps(trial.info)) for trial in whole.history.trials]
-    trials = [replace(t, info=i) for t, i in zip(whole.history.trials, stored, strict=True)]
+    stored = [json.loads(json.dumps(trial.memory)) for trial in whole.history.trials]
+    trials = [replace(t, memory=i) for t, i in zip(whole.history.trials, stored, strict=True)]
     resumed = bq.Optimizer(space, strategy, seed=1, history=History(space, trials))
     assert resumed.ask().config == whole.ask().config
 

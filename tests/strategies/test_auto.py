@@ -26,9 +26,9 @@ def test_a_design_comes_first():
 
 
 def test_without_conditions_there_is_nothing_to_choose():
-    info = told(bq.benchmarks.branin(), 10).ask().info
-    assert info["strategy"] == "add-tree"
-    assert list(info["fits"]) == ["add-tree"]
+    trial = told(bq.benchmarks.branin(), 10).ask()
+    assert trial.info["strategy"] == "add-tree"
+    assert list(trial.memory["fits"]) == ["add-tree"]
 
 
 def test_groups_are_looked_for_among_many_variables():
@@ -38,7 +38,7 @@ def test_groups_are_looked_for_among_many_variables():
         opt.tell(config, sum(config.values()))
     info = opt.ask().info
     assert info["strategy"] == "additive"
-    assert list(info["fits"]) == ["additive"]
+    assert list(info["evidence"]) == ["additive"]
     assert info["graph"]["groups"]
 
 
@@ -46,7 +46,7 @@ def test_groups_are_looked_for_among_many_variables():
 @pytest.mark.parametrize("problem", [bq.benchmarks.mixed(), bq.benchmarks.and_or(3)])
 def test_the_better_explanation_proposes_and_every_third_trial_the_other(problem, n):
     trial = told(problem, n).ask()
-    evidence = {name: fit["evidence"] for name, fit in trial.info["fits"].items()}
+    evidence = trial.info["evidence"]
     assert set(evidence) == {"add-tree", "arc"}
     chosen = (min if trial.number % 3 == 0 else max)(evidence, key=evidence.get)
     assert trial.info["strategy"] == chosen
@@ -70,20 +70,20 @@ def test_an_additive_function_is_explained_by_the_sum_over_nodes():
     opt = bq.Optimizer(space, seed=0)
     for config in space.sample(0, 60):
         opt.tell(config, additive(config))
-    fits = opt.ask().info["fits"]
+    fits = opt.ask().memory["fits"]
     assert fits["add-tree"]["evidence"] > fits["arc"]["evidence"] + 3
 
 
 def test_the_order_is_kept_between_comparisons():
     problem = bq.benchmarks.small_balanced(shared=True)
     trials = run(problem, 42).history.trials
-    compared = [trial.number for trial in trials if len(trial.info.get("fits", ())) == 2]
+    compared = [trial.number for trial in trials if len(trial.memory.get("fits", ())) == 2]
     assert compared == [*range(4, 31), 40]
-    fits = trials[30].info["fits"]
+    fits = trials[30].memory["fits"]
     order = sorted(fits, key=lambda name: fits[name]["evidence"])
     for trial in trials[31:40]:
         assert trial.info["strategy"] == order[0 if trial.number % 3 == 0 else 1]
-        assert list(trial.info["fits"]) == [trial.info["strategy"]]
+        assert list(trial.memory["fits"]) == [trial.info["strategy"]]
 
 
 def test_beyond_a_hundred_trials_nothing_is_compared():
@@ -92,7 +92,7 @@ def test_beyond_a_hundred_trials_nothing_is_compared():
     for _ in range(2):
         trial = opt.ask()
         opt.tell(trial, problem(trial.config))
-    first, second = (trial.info for trial in opt.history.trials[-2:])
+    first, second = (trial.memory for trial in opt.history.trials[-2:])
     assert len(first["fits"]) == 2
     assert len(second["fits"]) == 1
 

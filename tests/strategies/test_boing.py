@@ -10,7 +10,7 @@ from bosquet.search.region import Region
 from bosquet.strategies import BOinG, BOinGPlus
 from bosquet.strategies import boing as module
 from bosquet.strategies.boing import Switching, switching
-from bosquet.strategies.gp_strategy import feasibility_of
+from bosquet.strategies.choosing import feasibility_of
 from bosquet.testing import STRATEGY_CHECKS
 
 
@@ -155,9 +155,9 @@ def test_the_state_comes_from_the_history_alone():
         ("turbo", 1.0),
     ]
     trials = [
-        Trial(i, {"x": i / 10}, "failed", reason="no", info={"engine": e})
+        Trial(i, {"x": i / 10}, "failed", reason="no", memory={"engine": e})
         if v is None
-        else Trial(i, {"x": i / 10}, "complete", v, info={"engine": e})
+        else Trial(i, {"x": i / 10}, "complete", v, memory={"engine": e})
         for i, (e, v) in enumerate(steps)
     ]
     trials.append(Trial(6, {"x": 0.9}, "complete", 5.0, info={"why": "added by the user"}))
@@ -188,7 +188,7 @@ def test_turbo_works_in_the_largest_of_the_sampled_subregions(monkeypatch):
         monkeypatch.setattr(module, "subregion", spy)
         seen.clear()
     assert trial.info["engine"] == "turbo"
-    region = Region.from_info(problem.space, trial.info["turbo"]["region"])
+    region = Region.from_json(problem.space, trial.memory["turbo"]["region"])
     assert len(seen) == 20
     assert region.volume == max(one.volume for one in seen)
     assert region.contains(problem.space.to_unit([trial.config])).all()
@@ -197,7 +197,7 @@ def test_turbo_works_in_the_largest_of_the_sampled_subregions(monkeypatch):
     for _ in range(22):
         trial = opt.ask()
         assert trial.info["engine"] == "turbo"
-        starts.append(trial.info["turbo"]["start"])
+        starts.append(trial.memory["turbo"]["start"])
         opt.tell(trial, 1e3 + trial.number)
     assert starts == sorted(starts)
     assert len(set(starts)) == 2
@@ -247,11 +247,11 @@ def test_the_forest_stays_away_from_failures():
 
 
 def test_bad_arguments_are_said():
-    with pytest.raises(ValueError, match="model='gp' must be 'lgpga', 'local' or 'full'"):
+    with pytest.raises(ValueError, match="model='gp' must be one of 'lgpga', 'local', 'full'"):
         BOinG(model="gp")
     with pytest.raises(ValueError, match="points_per_dimension=0 must be a positive integer"):
         BOinG(points_per_dimension=0)
-    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
+    with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):
         BOinG(explore_every=1)
 
 

@@ -69,7 +69,7 @@ class Quitter(Strategy):
     def propose(self, task, n, rng):
         if not self.ideas:
             raise bq.SpaceExhausted("no more ideas")
-        return [Proposal(config, {"value": np.float64("inf")}) for config in self.ideas[:n]]
+        return [Proposal(config, np.float64("inf")) for config in self.ideas[:n]]
 
 
 def test_only_the_space_decides_whether_anything_is_left():

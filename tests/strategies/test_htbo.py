@@ -8,9 +8,11 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.data import History, Trial
+from bosquet.models.transform import Targets
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
-from bosquet.strategies.gp_strategy import Ask
+from bosquet.strategies.choosing import Ask
+from bosquet.strategies.fitting import Setting
 
 
 def rough(config):
@@ -80,10 +82,15 @@ def test_leaves_have_their_own_hyperparameters_if_they_earn_them_or_always():
     assert asked(interval(), rough, 40, HTBO(earned=False)).info["leaf"]["own"] is True
 
 
+def treed(X, z, warp):
+    targets = Targets(z, np.full(len(z), np.nan), 0.0)
+    return HTBO(warp=warp).model_on(interval(), X, targets, Setting("matern52"))
+
+
 @pytest.mark.parametrize("warp", [False, True])
 def test_fits_also_start_from_short_lengths_and_from_noise(warp):
     X, z = np.array([[0.2], [0.7]]), np.array([1.0, -1.0])
-    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(2, np.nan), "matern52")
+    gp = treed(X, z, warp)
     prior = gp.hyper.eta(gp.hyper.mean)
     short, loud = (gp.hyper.eta(start) - prior for start in gp._starts)
     assert np.flatnonzero(loud).tolist() == [gp.hyper.noise]
@@ -99,7 +106,7 @@ def test_a_noisy_start_keeps_noise_from_being_resolved(warp):
     X = np.random.default_rng([2004, 60, 12]).random((60, 1))
     y = np.array([problem({"x1": float(x)}) for x in X[:, 0]])
     z = (y - y.mean()) / y.std()
-    gp = HTBO(warp=warp).treed(interval(), X, z, np.full(60, np.nan), "matern52")
+    gp = treed(X, z, warp)
     theta = gp.fit([gp.hyper.mean])[0]
     assert gp.hyper.eta(theta)[-1] > np.log(0.05)
 
@@ -134,7 +141,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
     fitted = strategy.fit(task, data, np.random.default_rng(0))
     best = float(fitted.z.min())
     taken = {t.key for t in trials}
-    found = strategy._next(Ask(task, fitted, best, data.X, taken, np.random.default_rng(0)))
+    found = strategy.next(Ask(task, fitted, best, data.X, taken, np.random.default_rng(0)))
     posterior, expected = fitted.posterior, {}
     for config in task.left(taken):
         x = space.to_unit([config])
@@ -142,7 +149,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
         values = [LogEI(best).value(*belief.moments(x))[0] for belief in leaf.on_path((0,))]
         expected[config["x"]] = np.log(np.mean(np.exp(values)))
     assert found.config["x"] == max(expected, key=expected.get)
-    assert found.info["acquisition"] == pytest.approx(max(expected.values()))
+    assert found.value == pytest.approx(max(expected.values()))
 
 
 def test_the_grid_covers_all_paths_and_what_is_near_the_best():
@@ -204,18 +211,18 @@ def test_other_strategies_can_warp(strategy):
     def objective(config):
         return np.log10(config["x"] + 1e-3) ** 2 + config.get("y", 1.0)
 
-    found = asked(space, objective, 14, strategy).info["fits"][strategy.name]["theta"]
-    plain = asked(space, objective, 14, type(strategy)()).info["fits"][strategy.name]["theta"]
+    found = asked(space, objective, 14, strategy).memory["fits"][strategy.name]["theta"]
+    plain = asked(space, objective, 14, type(strategy)()).memory["fits"][strategy.name]["theta"]
     assert len(found) == len(plain) + 4
-    assert found[-4] < -0.1  # log a of x: its low end is stretched
+    assert found["warp a 0"] < -0.1  # its low end is stretched
 
 
 def test_bad_arguments_are_said():
-    with pytest.raises(ValueError, match="least=1 must be at least 2 trials"):
+    with pytest.raises(ValueError, match="least=1 must be an integer of at least 2"):
         HTBO(least=1)
-    with pytest.raises(ValueError, match="inference='vi' must be 'map' or 'mcmc'"):
+    with pytest.raises(ValueError, match="inference='vi' must be one of 'map', 'mcmc'"):
         HTBO(inference="vi")
-    with pytest.raises(ValueError, match="search='sobol' must be 'box' or 'grid'"):
+    with pytest.raises(ValueError, match="search='sobol' must be one of 'box', 'grid'"):
         HTBO(search="sobol")
     with pytest.raises(ValueError, match="warp='cdf' must be True, False, 'beta'"):
         HTBO(warp="cdf")

@@ -34,7 +34,7 @@ def test_it_learns_on_a_space_with_one_path():
 def test_the_papers_algorithm_optimises_its_own_example():
     paper = TreeEI.paper()
     assert (paper.features, paper.leaf, paper.k) == ("linear", "own", 1)
-    assert (paper.refine_shared, paper.hierarchical, paper.explore_every) == (False, False, None)
+    assert (paper.refine_shared, paper.model, paper.explore_every) == (False, "paper", None)
     opt = run(bq.benchmarks.small_balanced(shared=True), "tree-ei.paper", 20)
     assert opt.best.value < 0.1 + 0.11
     late = [trial.config for trial in opt.history.trials[4:]]
@@ -130,11 +130,12 @@ def test_pending_trials_are_conditioned_on():
 
 
 def test_info_says_why():
-    info = run(bq.benchmarks.small_balanced(shared=True), "tree-ei", 9).ask().info
+    trial = run(bq.benchmarks.small_balanced(shared=True), "tree-ei", 9).ask()
+    info = trial.info
     assert info["why"].startswith("highest log EI")
     assert {"path", "acquisition", "path_ei"} <= info.keys()
     assert list(info["path_ei"].values()) == sorted(info["path_ei"].values(), reverse=True)
-    fit = info["fits"]["tree-ei"]
+    fit = trial.memory["fits"]["tree-ei"]
     assert fit["fitted_at"] == 9
     assert {"variance", "length", "constant", "slope", "offset", "noise"} <= fit["theta"].keys()
     json.dumps(info, allow_nan=False)
@@ -142,12 +143,12 @@ def test_info_says_why():
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):
     opt = run(bq.benchmarks.small_balanced(), "tree-ei", 7)  # not a multiple of five: one start
-    last = opt.history.trials[-1].info["fits"]["tree-ei"]["theta"]
+    last = opt.history.trials[-1].memory["fits"]["tree-ei"]["theta"]
     seen = []
     fit = TreeGP.fit
 
     def record(self, starts, *options):
-        seen.append([self.model.named(start) for start in starts])
+        seen.append([self.hyper.remember(start) for start in starts])
         return fit(self, starts, *options)
 
     monkeypatch.setattr(TreeGP, "fit", record)
@@ -172,7 +173,7 @@ def test_skewed_targets_are_transformed_but_not_in_the_paper():
         opt = bq.Optimizer(space, name, seed=0)
         for config in space.sample(0, 25):
             opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-        lambdas[name] = opt.ask().info["fits"]["tree-ei"]["setting"]["lam"]
+        lambdas[name] = opt.ask().memory["fits"]["tree-ei"]["setting"]["lam"]
     assert lambdas["tree-ei"] < 1.0 == lambdas["tree-ei.paper"]
 
 
@@ -196,13 +197,13 @@ def test_exploration():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(ValueError, match="features='cubic' must be one of linear, fourier"):
+    with pytest.raises(ValueError, match="features='cubic' must be one of 'linear', 'fourier'"):
         TreeEI(features="cubic")
-    with pytest.raises(ValueError, match="leaf='all' must be one of own, path"):
+    with pytest.raises(ValueError, match="leaf='all' must be one of 'own', 'path'"):
         TreeEI(leaf="all")
-    with pytest.raises(ValueError, match="search='three-step' must be one of two-step, full"):
+    with pytest.raises(ValueError, match="search='three-step' must be one of 'two-step', 'full'"):
         TreeEI(search="three-step")
     with pytest.raises(ValueError, match="k=0 must be a positive integer"):
         TreeEI(k=0)
-    with pytest.raises(ValueError, match="explore_every=1 must be at least 2"):
+    with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):
         TreeEI(explore_every=1)

@@ -7,8 +7,8 @@ import bosquet as bq
 from bosquet.acquisition import thompson
 from bosquet.data import History, Trial
 from bosquet.models.add_tree import add_tree
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.repeats import NOISE_FLOOR
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.search.region import Region
 from bosquet.search.tree_path import on_path
 from bosquet.strategies import Turbo
@@ -64,18 +64,18 @@ def test_runs_are_counted_from_the_history():
 
 def test_sides_follow_the_length_scales_and_keep_the_volume():
     space = bq.Space({"a": bq.Float(0, 1), "b": bq.Float(0, 1)})
-    surrogate = Surrogate(space, *add_tree(space))
-    eta = surrogate.hyper.eta(surrogate.hyper.mean)
-    first, second = surrogate.components[0].lengths
+    covariance = Covariance(space, *add_tree(space))
+    eta = covariance.hyper.eta(covariance.hyper.mean)
+    first, second = covariance.components[0].lengths
     eta[first], eta[second] = np.log(0.2), np.log(0.8)
     centre = np.array([0.5, 0.5])
-    region = trust_region(surrogate, eta, centre, 0.1)
+    region = trust_region(covariance, eta, centre, 0.1)
     np.testing.assert_allclose(region.upper - region.lower, [0.05, 0.2])
     assert region.volume == pytest.approx(0.01)
     within = Region(space, centre, np.array([0.4, 0.0]), np.array([0.6, 0.5]))
-    small = trust_region(surrogate, eta, centre, 0.1, within)
+    small = trust_region(covariance, eta, centre, 0.1, within)
     np.testing.assert_allclose(small.upper - small.lower, [0.05 * 0.2, 0.2 * 0.5 / 2])
-    at_edge = trust_region(surrogate, eta, np.array([0.0, 1.0]), 1.6)
+    at_edge = trust_region(covariance, eta, np.array([0.0, 1.0]), 1.6)
     assert at_edge.contains(np.array([[0.0, 1.0]])).all()
     assert (at_edge.lower >= 0).all()
     assert (at_edge.upper <= 1).all()
@@ -95,8 +95,8 @@ def test_thompson_samples_follow_the_joint_posterior():
     """Covariances from what believing one point does to the variance of another."""
     space = tree_space()
     X = space.to_unit(space.sample(0, 12))
-    surrogate = Surrogate(space, *add_tree(space))
-    posterior = SurrogateGP(surrogate, X, np.sin(3 * X.sum(axis=1))).posterior(surrogate.hyper.mean)
+    covariance = Covariance(space, *add_tree(space))
+    posterior = SpaceGP(covariance, X, np.sin(3 * X.sum(axis=1))).posterior(covariance.hyper.mean)
     path = max(space.tree.paths(), key=len)
     rows = on_path(space, path, np.random.default_rng(0).random((4, len(space))))
     mean, covariance = posterior.on_path(path).joint(rows)
@@ -164,7 +164,7 @@ def test_trust_regions_stay_on_the_path_of_the_best():
 
 
 def test_bad_arguments_are_said():
-    with pytest.raises(ValueError, match="acquisition='ucb' must be 'logei' or 'thompson'"):
+    with pytest.raises(ValueError, match="acquisition='ucb' must be one of 'logei', 'thompson'"):
         Turbo(acquisition="ucb")
     with pytest.raises(ValueError, match="most_points=0 must be a positive integer"):
         Turbo(most_points=0)

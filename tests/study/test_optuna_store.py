@@ -404,3 +404,36 @@ def test_without_optuna_the_extra_is_named(space, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match=r"pip install 'bosquet\[study\]'"):
         run(tmp_path / "runs.db", space)
+
+
+@pytest.mark.parametrize("strategy", ["add-tree", "turbo"])
+def test_a_study_whose_memory_is_in_its_info_goes_on(tmp_path, strategy):
+    """As version 0.1 stored it."""
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+
+    def objective(config):
+        return (config["x"] - 0.3) ** 2 + config["y"]
+
+    whole = bq.minimize(objective, space, n_trials=9, strategy=strategy, seed=0, progress=False)
+    file = tmp_path / "old.db"
+    bq.minimize(
+        objective, space, n_trials=7, strategy=strategy, seed=0, storage=file, progress=False
+    )
+    with sqlite3.connect(file) as database:
+        select = "SELECT trial_id, value_json FROM trial_user_attributes WHERE key = ?"
+        memories = dict(database.execute(select, ["bosquet:memory"]).fetchall())
+        infos = database.execute(select, ["bosquet:info"]).fetchall()
+        assert any("fits" in memory for memory in memories.values())
+        for trial_id, info in infos:
+            both = json.loads(info) | json.loads(memories[trial_id])
+            update = (
+                "UPDATE trial_user_attributes SET value_json = ? WHERE trial_id = ? AND key = ?"
+            )
+            database.execute(update, [json.dumps(both), trial_id, "bosquet:info"])
+        database.execute("DELETE FROM trial_user_attributes WHERE key = 'bosquet:memory'")
+    database.close()
+    resumed = bq.minimize(
+        objective, space, n_trials=9, strategy=strategy, seed=0, storage=file, progress=False
+    )
+    assert [t.config for t in resumed.trials] == [t.config for t in whole.trials]
+    assert all("fits" not in trial.info for trial in resumed.trials)

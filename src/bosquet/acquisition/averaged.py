@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array
 from bosquet.models.base import Belief
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

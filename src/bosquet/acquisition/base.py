@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.ei import log_ei, log_ei_gradient
-
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 
 class Acquisition(Protocol):

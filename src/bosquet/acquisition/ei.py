@@ -1,4 +1,4 @@
-"""Expected improvement below an incumbent, in log form, and probability of improvement.
+"""Expected improvement below an incumbent, in log form.
 
 With z = (best - mean) / sd and h(z) = phi(z) + z Phi(z), EI = sd h(z).
 """
@@ -6,10 +6,9 @@ With z = (best - mean) / sd and h(z) = phi(z) + z Phi(z), EI = sd h(z).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 _SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
@@ -52,12 +51,3 @@ def log_ei_gradient(
     to_sd = np.exp(-0.5 * z**2 - _LOG_SQRT_2PI - value) / sd
     gradient = to_mean[:, None] * by_mean + (to_sd / (2.0 * sd))[:, None] * by_variance
     return value + np.log(sd), gradient
-
-
-def ei(mean: Array, variance: Array, best: float) -> Array:
-    return np.exp(log_ei(mean, variance, best))
-
-
-def log_pi(mean: Array, variance: Array, best: float) -> Array:
-    """The logarithm of the probability of improvement."""
-    return np.asarray(log_ndtr((best - mean) / np.sqrt(variance)))

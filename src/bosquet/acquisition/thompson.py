@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.linalg import cholesky
-
-Array = NDArray[np.float64]
 
 _JITTERS = (1e-8, 1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6, 1e8)  # relative to the mean variance
 

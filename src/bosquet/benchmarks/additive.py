@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.benchmarks.problem import Problem
 from bosquet.graphs import Clique, Edge, edges_of, junction_tree, maximal_cliques
 from bosquet.search.junction_tree import max_sum
 from bosquet.space import Config, Float, Space
-
-Array = NDArray[np.float64]
 
 _FEATURES = 400  # random Fourier features of one function
 _LEVELS = 41  # of every variable, to find the minimum; then zoomed in on

@@ -7,8 +7,8 @@ seed.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.benchmarks.problem import Problem
 from bosquet.space import Config, Float, Space
 
@@ -123,11 +123,11 @@ def _box(dimension: int, low: float, high: float) -> Space:
     return Space({f"x{i + 1}": Float(low, high) for i in range(dimension)})
 
 
-def _vector(config: Config, dimension: int) -> NDArray[np.float64]:
+def _vector(config: Config, dimension: int) -> Array:
     return np.array([config[f"x{i + 1}"] for i in range(dimension)])
 
 
-def _optimum(dimension: int, radius: float, shift: int | None) -> NDArray[np.float64]:
+def _optimum(dimension: int, radius: float, shift: int | None) -> Array:
     if shift is None:
         return np.zeros(dimension)
     rng = np.random.default_rng([1987, dimension, shift])  # apart from those of the methods

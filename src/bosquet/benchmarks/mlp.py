@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.benchmarks.problem import Problem
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Parameter
@@ -38,9 +39,9 @@ _WORST = 1.0
 class Split(NamedTuple):
     """Rows to train on and rows to count errors on; labels are 0 and 1."""
 
-    X_train: NDArray[np.float64]
+    X_train: Array
     y_train: NDArray[np.int8]
-    X_test: NDArray[np.float64]
+    X_test: Array
     y_test: NDArray[np.int8]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.benchmarks.problem import Function
 from bosquet.data import Trial
 from bosquet.errors import SpaceExhausted
@@ -18,7 +18,7 @@ _TAG = 1971  # keeps the durations apart from the random numbers of methods and 
 _SPREAD = 1.0  # standard deviation of the log duration: one in six takes 2.7 times the median
 
 
-def durations(seed: int, n_trials: int) -> NDArray[np.float64]:
+def durations(seed: int, n_trials: int) -> Array:
     """How long each trial takes, in units of the median; the same however many workers."""
     return np.random.default_rng([_TAG, seed]).lognormal(0.0, _SPREAD, n_trials)
 

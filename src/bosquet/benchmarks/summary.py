@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.benchmarks.harness import Run
 
 FLOOR = 1e-12  # distances below it are rounding
@@ -38,7 +38,7 @@ class Row:
         return 2 if self.score == "log10 distance" else 4
 
 
-def best_so_far(run: Run) -> NDArray[np.float64]:
+def best_so_far(run: Run) -> Array:
     """The score after each evaluation; an exhausted space keeps its last one."""
     best = np.minimum.accumulate(run.values)
     best = np.pad(best, (0, run.job.n_trials - len(best)), mode="edge")
@@ -104,7 +104,7 @@ def average_ranks(runs: Iterable[Run], after: int) -> dict[str, float]:
     return dict(zip(methods, np.mean(ranks, axis=0).tolist(), strict=True))
 
 
-def rank_curves(runs: Iterable[Run]) -> dict[str, NDArray[np.float64]]:
+def rank_curves(runs: Iterable[Run]) -> dict[str, Array]:
     """Each method's rank after every evaluation, (problems, evaluations).
 
     Ranks are taken among runs of one problem and seed, equal scores sharing theirs, and averaged
@@ -114,10 +114,10 @@ def rank_curves(runs: Iterable[Run]) -> dict[str, NDArray[np.float64]]:
 
     runs = list(runs)
     methods = list(dict.fromkeys(run.job.method for run in runs))
-    blocks: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = defaultdict(dict)
+    blocks: dict[tuple[str, int], dict[str, Array]] = defaultdict(dict)
     for run in runs:
         blocks[run.job.problem, run.job.seed][run.job.method] = best_so_far(run)
-    ranks: dict[str, list[NDArray[np.float64]]] = defaultdict(list)
+    ranks: dict[str, list[Array]] = defaultdict(list)
     for (problem, _), curves in blocks.items():
         if len(curves) == len(methods):
             ranks[problem].append(rankdata([curves[m] for m in methods], axis=0))

@@ -18,18 +18,18 @@ from botorch.models import SingleTaskGP
 from gpytorch.means import ConstantMean
 from torch import Tensor
 
+from bosquet.arrays import Array
 from bosquet.data import History
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
+from bosquet.models.covariance import Covariance
 from bosquet.models.repeats import NOISE_FLOOR
-from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import moments, transform
 from bosquet.space import Config
-from bosquet.space.parameter import Array
 from bosquet.space.tree import FILLER
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Task
-from bosquet.strategies.gp_strategy import SurrogateStrategy
+from bosquet.strategies.gp_strategy import CovarianceStrategy
 
 _ZERO = 1e-30  # a squared distance; the slope of a square root at 0 is infinite
 
@@ -49,13 +49,12 @@ class BosquetModel(SingleTaskGP):  # type: ignore[misc]
         chosen = _checked(strategy, history)
         data = history.dataset()
         plain = History(
-            history.space, [replace(t, info={}) for t in history.trials], history.direction
+            history.space, [replace(t, memory={}) for t in history.trials], history.direction
         )
         task = Task(history.space, plain, seed=seed)
         fitted = chosen.fit(task, data, np.random.default_rng(seed))
-        setting = chosen.setting_class(**fitted.info["fits"][chosen.name]["setting"])
-        surrogate = chosen.surrogate(history.space, setting)
-        if type(surrogate).embed is not Surrogate.embed:
+        covariance = chosen.covariance(history.space, fitted.record.setting)
+        if covariance.embeds:
             raise ValueError(
                 f"strategy={chosen.name!r} embeds its rows, which has no gradient here: use "
                 "'add-tree', 'independent' or 'marginal'"
@@ -72,7 +71,7 @@ class BosquetModel(SingleTaskGP):  # type: ignore[misc]
                 torch.from_numpy(data.X),
                 torch.from_numpy(sign * data.y)[:, None],
                 torch.from_numpy(scale**2 * noise)[:, None],
-                covar_module=ComponentSum(surrogate, eta, scale**2),
+                covar_module=ComponentSum(covariance, eta, scale**2),
                 mean_module=mean,
                 outcome_transform=None,
             )
@@ -111,9 +110,9 @@ class BosquetModel(SingleTaskGP):  # type: ignore[misc]
             return super().posterior(X, *args, **kwargs)
 
 
-def _checked(strategy: str | Strategy, history: History) -> SurrogateStrategy:
+def _checked(strategy: str | Strategy, history: History) -> CovarianceStrategy:
     chosen = copy(get(strategy))
-    if not isinstance(chosen, SurrogateStrategy):
+    if not isinstance(chosen, CovarianceStrategy):
         raise ValueError(
             f"strategy={chosen.name!r} has no covariance to hand over: use 'add-tree', "
             "'independent' or 'marginal'"
@@ -132,20 +131,20 @@ def _affine(y: Array) -> tuple[float, float]:
 
 
 class ComponentSum(gpytorch.kernels.Kernel):  # type: ignore[misc]
-    """The covariance of a surrogate with given log-parameters, times a factor."""
+    """A covariance with given log-parameters, times a factor."""
 
-    def __init__(self, surrogate: Surrogate, eta: Array, factor: float) -> None:
+    def __init__(self, covariance: Covariance, eta: Array, factor: float) -> None:
         super().__init__()
-        self._surrogate = surrogate
+        self._covariance = covariance
         self._eta = eta
         self._factor = factor
-        parameters = [d.parameter for d in surrogate.space.dimensions]
+        parameters = [d.parameter for d in covariance.space.dimensions]
         self._continuous = torch.tensor([is_continuous(p) for p in parameters])
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **_: Any) -> Tensor:
         first, second = self._read(x1), self._read(x2)
         total = torch.zeros((), dtype=x1.dtype)
-        for component in self._surrogate.components:
+        for component in self._covariance.components:
             a, b = (_column(groups, component.node) for _, groups in (first, second))
             active = a * b if diag else a[..., :, None] * b[..., None, :]
             k = _component(component, self._eta, first[0], second[0], diag)
@@ -155,8 +154,8 @@ class ComponentSum(gpytorch.kernels.Kernel):  # type: ignore[misc]
     def _read(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Rows with discrete coordinates snapped, and the groups that they belong to."""
         flat = x.detach().reshape(-1, x.shape[-1]).double().numpy()
-        snapped = self._surrogate.space.snap(np.clip(flat, 0.0, 1.0))
-        groups = torch.from_numpy(self._surrogate.groups(snapped)).to(x)
+        snapped = self._covariance.space.snap(np.clip(flat, 0.0, 1.0))
+        groups = torch.from_numpy(self._covariance.groups(snapped)).to(x)
         rows = torch.where(self._continuous, x, torch.from_numpy(snapped).to(x).reshape(x.shape))
         return rows, groups.reshape(*x.shape[:-1], -1)
 
@@ -173,9 +172,7 @@ def _component(c: Component, eta: Array, x1: Tensor, x2: Tensor, diag: bool) -> 
         a, b = _column(x1, feature.dimension), _column(x2, feature.dimension)
         if not diag:
             a, b = a[..., :, None], b[..., None, :]
-        if c.kind == "linear":
-            inside = inside + weight * (a - 0.5) * (b - 0.5)
-        elif feature.kind == "difference":
+        if feature.kind == "difference":
             inside = inside + weight * (a - b) ** 2
         else:
             inside = inside + weight * (a != b).to(x1)
@@ -189,7 +186,6 @@ def _matern52(r2: Tensor) -> Tensor:
 
 _SHAPES = {
     "constant": torch.ones_like,
-    "linear": lambda inside: inside,
     "se": lambda r2: torch.exp(-0.5 * r2),
     "matern52": _matern52,
 }

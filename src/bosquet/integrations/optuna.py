@@ -27,13 +27,13 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from bosquet.arrays import Array
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
 from bosquet.errors import NOTHING_LEFT
 from bosquet.optimizer import checked_seed
 from bosquet.space import Choice, Config, Space
 from bosquet.space.inference import Asked, infer_space
 from bosquet.space.optuna import distributions, to_parameter
-from bosquet.space.parameter import Array
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
 from bosquet.study.sampled import SAMPLER, SPACE
@@ -116,7 +116,12 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
             self._describe(study, view, len(others))
             task = self._task(study, trial, view, others)
             proposal = self._propose(task, view)
-            stored = {"config": proposal.config, "info": proposal.info, "space": view.digest}
+            stored = {
+                "config": proposal.config,
+                "info": proposal.info(view.space),
+                "memory": proposal.memory,
+                "space": view.digest,
+            }
             study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, stored)
         values = view.values_of(proposal.config)
         return {name: value for name, value in values.items() if name in search_space}
@@ -186,9 +191,9 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         if isinstance(view, Inferred):
             found = _with_unseen_options(task, rng)
             if found is not None:
-                return Proposal(found, {"why": "an option not tried yet may bring parameters"})
+                return Proposal(found, why="an option not tried yet may bring parameters")
         elif space.has_defaults and key_of(space.default_config()) not in task.seen:
-            return Proposal(space.default_config(), {"why": "initial"})
+            return Proposal(space.default_config(), why="initial")
         try:
             return propose(self._strategy, task, 1, rng)[0]
         except NOTHING_LEFT as nothing:
@@ -197,7 +202,7 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
                 raise
             _logger.warning(f"{nothing}; trial {task.index} repeats one at random.")
             repeated = dict(known[int(rng.integers(len(known)))])
-            return Proposal(repeated, {"why": "nothing new is left"})
+            return Proposal(repeated, why="nothing new is left")
 
 
 def suggest_config(trial: optuna.Trial, space: Space) -> Config:

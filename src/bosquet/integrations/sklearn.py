@@ -12,12 +12,12 @@ import numbers
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
@@ -25,6 +25,7 @@ from sklearn.model_selection._split import _yields_constant_splits
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from bosquet.arrays import Array
 from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import NOTHING_LEFT, NothingFound, SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
@@ -169,7 +170,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
                     if asked:
                         break
                     raise
-                trial = Trial(trial.number, config, info=trial.info)
+                trial = replace(trial, config=config)
             taken.add(trial.key)
             asked.append(trial)
         return asked
@@ -180,7 +181,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         if self.verbose > above:
             print(line)  # noqa: T201 - scikit-learn's searches tell by print, too
 
-    def _tell_progress(self, means: NDArray[np.float64], new: int, most: int) -> None:
+    def _tell_progress(self, means: Array, new: int, most: int) -> None:
         """A line for each of the newest candidates, at the verbosity that has a line a fit."""
         best = np.nan if np.isnan(means).all() else np.nanmax(means)
         for number in range(len(means) - new, len(means)):
@@ -207,7 +208,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         evaluate: Callable[[], dict[str, Any]],
         candidates: Sequence[dict[str, Any]],
         first: int,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """The scores of candidates, by fold; NaN for one that could not be fitted.
 
         scikit-learn gives up when all fits of a call fail. In a search that goes step by step
@@ -267,7 +268,7 @@ def _failed_like(row: Mapping[str, Any], error_score: float) -> dict[str, Any]:
     return {**row, **times, **parts}
 
 
-def _history(space: Space, asked: Sequence[Trial], folds: NDArray[np.float64]) -> History:
+def _history(space: Space, asked: Sequence[Trial], folds: Array) -> History:
     """The trials with the mean over folds, and the variance that this mean has.
 
     A score is taken as candidate + fold + noise: that some folds are harder than others says

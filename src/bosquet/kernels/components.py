@@ -4,7 +4,6 @@
 
 Glossary
     eta     (E,)  logarithms of variances, length-scales; components have *slots* into it
-    theta   (T,)  what is fitted; eta = offset + matrix @ theta (ties, hierarchies)
     X       (n, d) unit rows; a component reads only the coordinates of its features
 """
 
@@ -14,21 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.kernels.features import Feature
 from bosquet.kernels.stationary import SHAPES
 
-Array = NDArray[np.float64]
-Kind = Literal["constant", "linear", "matern52", "se"]
+Kind = Literal["constant", "matern52", "se"]
 
 
 @dataclass(frozen=True)
 class Component:
     """A term of the sum, active where its node is.
 
-    ``constant``: v. ``linear``: v * sum_f (x_f - 1/2)(x'_f - 1/2) / l_f^2. Otherwise v times a
-    stationary shape of the squared distances of all features, each divided by l_f^2.
+    ``constant``: v. Otherwise v times a stationary shape of the squared distances of all features,
+    each divided by l_f^2.
     """
 
     name: str
@@ -45,8 +43,6 @@ class Component:
             self.kind == "constant"
         ):
             raise ValueError(f"component {self.name!r}: features and length-scales disagree")
-        if self.kind == "linear" and any(f.kind != "difference" for f in self.features):
-            raise ValueError(f"component {self.name!r}: a linear term needs ordered values")
 
     def cross(self, A: Array, B: Array, eta: Array) -> Array:
         """The covariance between rows where the component is active: (len(A), len(B))."""
@@ -54,22 +50,15 @@ class Component:
         inside = np.zeros((len(A), len(B)))
         for f, w in zip(self.features, self.weights(eta), strict=True):
             a, b = A[:, f.dimension][:, None], B[:, f.dimension]
-            inside += w * ((a - 0.5) * (b - 0.5) if self.kind == "linear" else f.distance(a, b))
-        if self.kind == "constant":
-            return inside + v
-        return v * (inside if self.kind == "linear" else SHAPES[self.kind](inside)[0])
+            inside += w * f.distance(a, b)
+        return inside + v if self.kind == "constant" else v * SHAPES[self.kind](inside)[0]
 
     def pair_features(self, A: Array, B: Array) -> Array:
-        """What does not depend on eta, for pairs of rows (row by row of A and B): (features, n).
+        """Squared distances by feature, for pairs of rows (row by row of A and B): (features, n).
 
-        Squared distances, or products for a linear component.
+        They do not depend on eta.
         """
-        columns = [(A[:, f.dimension], B[:, f.dimension]) for f in self.features]
-        if self.kind == "linear":
-            return np.array([(a - 0.5) * (b - 0.5) for a, b in columns])
-        return np.array(
-            [f.distance(a, b) for f, (a, b) in zip(self.features, columns, strict=True)]
-        )
+        return np.array([f.distance(A[:, f.dimension], B[:, f.dimension]) for f in self.features])
 
     def weights(self, eta: Array) -> Array:
         """1 / l_f^2 of each feature."""
@@ -77,46 +66,4 @@ class Component:
 
     def diagonal(self, A: Array, eta: Array) -> Array:
         """The prior variance of each row."""
-        v = float(np.exp(eta[self.variance]))
-        if self.kind != "linear":
-            return np.full(len(A), v)
-        centred = A[:, [f.dimension for f in self.features]] - 0.5
-        return v * (centred**2 @ self.weights(eta))
-
-    def add_diagonal_slope(self, A: Array, eta: Array, slope: Array) -> None:
-        """Adds the derivative of `diagonal` by the coordinates of A, (m, d)."""
-        if self.kind == "linear":
-            weights = np.exp(eta[self.variance]) * self.weights(eta)
-            for f, w in zip(self.features, weights, strict=True):
-                slope[:, f.dimension] += 2.0 * w * (A[:, f.dimension] - 0.5)
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """eta = offset + matrix @ theta, with independent normal priors on theta within bounds.
-
-    A flat prior is an infinite ``sd``. The last entry of eta is the log of the noise variance.
-    """
-
-    offset: Array
-    matrix: Array
-    mean: Array
-    sd: Array
-    lower: Array
-    upper: Array
-
-    def eta(self, theta: Array) -> Array:
-        return np.asarray(self.offset + self.matrix @ theta)
-
-    def log_prior(self, theta: Array) -> tuple[float, Array]:
-        """The log prior up to a constant, and its gradient."""
-        z = (theta - self.mean) / self.sd
-        return -0.5 * float(z @ z), -z / self.sd
-
-    @property
-    def noise(self) -> int:
-        """The slot of the log noise variance."""
-        return len(self.offset) - 1
-
-    def clip(self, theta: Array) -> Array:
-        return np.clip(theta, self.lower, self.upper)
+        return np.full(len(A), float(np.exp(eta[self.variance])))

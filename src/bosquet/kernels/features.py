@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.space.parameter import Choice, Parameter
 from bosquet.space.structure import Dimension
-
-Array = NDArray[np.float64]
 
 _FEW = 32  # up to here an ordered discrete dimension also has an overlap
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
+
 Shape = Callable[[Array], tuple[Array, Array]]
 """r2 -> (k, dk / d r2)"""
 

@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Member = tuple[Component, Index]
 """A component and the rows where it is active, ascending."""
 
@@ -50,8 +48,6 @@ def _shape(kind: str, inside: Array, slope: Array) -> None:
         for start in range(0, len(inside), step):
             piece = slice(start, start + step)
             inside[piece], slope[piece] = SHAPES[kind](inside[piece])
-    elif kind == "linear":
-        slope[:] = 1.0
     else:
         inside[:] = 1.0
 
@@ -135,23 +131,19 @@ class _Term:
     def __init__(self, component: Component, mine: slice, X: Array, weights: Array) -> None:
         self.mine = mine
         """Its entries among those of all components."""
-        self._linear = component.kind == "linear"
-        self._centre = 0.5 if self._linear else 0.0
         pairs = list(zip(component.features, weights.tolist(), strict=True))
         ordered = [(f.dimension, w) for f, w in pairs if f.kind == "difference"]
         self._dimensions = [dimension for dimension, _ in ordered]
         self._weights = np.array([w for _, w in ordered])
-        self._rows = X[:, self._dimensions] - self._centre
+        self._rows = X[:, self._dimensions]
         self._overlaps = [(f, w, X[:, f.dimension]) for f, w in pairs if f.kind == "overlap"]
 
     def inside(self, X: Array) -> Array:
-        """(m, rows): products of a linear component, else squared distances."""
-        queries = X[:, self._dimensions] - self._centre
-        if self._linear:
-            return np.asarray((self._weights * queries) @ self._rows.T)
+        """Squared scaled distances: (m, rows)."""
         total = np.zeros((len(X), len(self._rows)))
         if self._dimensions:
             root = np.sqrt(self._weights)
+            queries = X[:, self._dimensions]
             total += cdist(root * queries, root * self._rows, "sqeuclidean")
         for feature, weight, values in self._overlaps:
             total += weight * feature.distance(X[:, feature.dimension][:, None], values)
@@ -161,10 +153,8 @@ class _Term:
         """Adds d/dx of sum_j weighted[., j] inside[., j], (m, d)."""
         if not self._dimensions:
             return
-        pull = weighted @ self._rows
-        if not self._linear:
-            pull = 2.0 * (X[:, self._dimensions] * weighted.sum(axis=1)[:, None] - pull)
-        gradient[:, self._dimensions] += self._weights * pull
+        pull = X[:, self._dimensions] * weighted.sum(axis=1)[:, None] - weighted @ self._rows
+        gradient[:, self._dimensions] += self._weights * (2.0 * pull)
 
 
 class Cross:

@@ -22,14 +22,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.space.parameter import Choice
 from bosquet.space.structure import Dimension
 
-Array = NDArray[np.float64]
 Features = Literal["linear", "fourier"]
-Kind = Literal["constant", "linear", "one-hot", "fourier"]
+WeightKind = Literal["constant", "linear", "one-hot", "fourier"]
 
 _NODES = 20  # of the quadrature; half of them by symmetry
 _LEAST_SHARE = 1e-5  # of the variance, for a frequency to be kept
@@ -53,7 +52,7 @@ class Weight:
     node: int
     dimension: int
     """The coordinate that r is a function of; -1 for a constant."""
-    kind: Kind
+    kind: WeightKind
     size: int
     """Entries of r."""
     variance: int
@@ -94,7 +93,7 @@ class Weight:
         return np.asarray(slope * (0.5 - X[:, self.dimension])[:, None])
 
 
-def kind_of(dimension: Dimension, features: Features) -> tuple[Kind, int]:
+def kind_of(dimension: Dimension, features: Features) -> tuple[WeightKind, int]:
     """The kind and the size of the feature vector of a variable."""
     parameter = dimension.parameter
     if isinstance(parameter, Choice) and not parameter.ordered:

@@ -7,26 +7,16 @@ other component, so edges join variables of one node; on a space without conditi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.graphs import Clique, Edge, maximal_cliques
-from bosquet.kernels.components import Component, Hyperparameters, Kind
-from bosquet.kernels.features import features_of
-from bosquet.models.add_tree import (
-    CHAIN,
-    CONSTANT,
-    OWN,
-    SPECIAL_VALUES,
-    PriorBuilder,
-    chain_features,
-)
-from bosquet.models.surrogate import Surrogate, SurrogateGP
+from bosquet.kernels.components import Component, Kind
+from bosquet.kernels.features import Feature, features_of
+from bosquet.models.add_tree import chain_features
+from bosquet.models.covariance import Covariance
+from bosquet.models.priors import SPECIAL_VALUES, Hyperparameters, PriorBuilder, SumBuilder
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
 
 _RESIDUAL = "residual"
 _FEATURE_LENGTH_SD = 0.3  # of a variable: there are many, and few trials for each
@@ -55,7 +45,7 @@ def scales(cliques: Sequence[Clique]) -> list[float]:
     return [len(clique) / total for clique in cliques]
 
 
-class GraphSurrogate(Surrogate):
+class GraphCovariance(Covariance):
     """One component per clique with hierarchical priors.
 
     Scales are free: a common one, from which each may deviate. A variable has one length-scale
@@ -67,41 +57,21 @@ class GraphSurrogate(Surrogate):
     def __init__(
         self, space: Space, edges: Iterable[Edge], kind: Kind, *, residual: bool = True
     ) -> None:
-        builder = PriorBuilder(kind, root_feature_sd=_FEATURE_LENGTH_SD)
+        builder = SumBuilder(kind, root_feature_sd=_FEATURE_LENGTH_SD)
         cliques = cliques_by_node(space, edges)
         for index, own in enumerate(cliques):
             for clique in own:
                 features = tuple(f for v in clique for f in features_of(space.dimensions[v]))
-                builder.add(_name(clique), index, features, OWN)
+                builder.add(_name(clique), index, features, "own")
         for node in space.nodes if residual else ():
             implied = chain_features(space, node)
             whole = {tuple(sorted({f.dimension for f in implied}))}
             if implied and not whole & set(cliques[node.index]):
-                builder.add(f"{_RESIDUAL} {node.index}", node.index, implied, CHAIN)
+                builder.add(f"{_RESIDUAL} {node.index}", node.index, implied, "chain")
         for node in space.nodes[1:]:
             if len(node.options) == 1:
-                builder.add(f"constant {node.index}", node.index, (), CONSTANT)
+                builder.add(f"constant {node.index}", node.index, (), "constant")
         super().__init__(space, builder.components, builder.hyperparameters())
-        self.names = tuple(builder.names)
-
-
-class GraphGP(SurrogateGP):
-    """Remembers theta by name, so that a fit goes on when the graph has changed."""
-
-    def __init__(
-        self, surrogate: GraphSurrogate, X: Array, z: Array, noise: Array | None = None
-    ) -> None:
-        super().__init__(surrogate, X, z, noise)
-        self._names = surrogate.names
-
-    def remember(self, theta: Array) -> dict[str, float]:
-        return {name: float(value) for name, value in zip(self._names, theta, strict=True)}
-
-    def recall(self, remembered: Any) -> Array | None:
-        if not isinstance(remembered, dict):
-            return None
-        pairs = zip(self._names, self.hyper.mean, strict=True)
-        return np.array([remembered.get(name, mean) for name, mean in pairs])
 
 
 def paper_additive(
@@ -111,27 +81,21 @@ def paper_additive(
 
     Nothing is left to be fitted: theta is empty.
     """
-    components: list[Component] = []
-    eta: list[float] = []
+    builder = PriorBuilder()
+    components = []
     for node, cliques in enumerate(cliques_by_node(space, edges)):
         for clique, scale in zip(cliques, scales(cliques), strict=True):
-            variance = len(eta)
-            eta.append(float(np.log(scale)))
-            features = []
+            variance = builder.eta([], float(np.log(scale)))
+            features: list[Feature] = []
+            slots: list[int] = []
             for v in clique:
-                first, *others = features_of(space.dimensions[v])
-                features += [first, *others]
-                length = float(np.log(lengths[v]))
-                eta += [length, *(length + SPECIAL_VALUES for _ in others)]
-            slots = tuple(range(variance + 1, len(eta)))
+                for i, feature in enumerate(features_of(space.dimensions[v])):
+                    features.append(feature)
+                    length = float(np.log(lengths[v])) + SPECIAL_VALUES * (i > 0)
+                    slots.append(builder.eta([], length))
             name = _name(clique)
-            components.append(Component(name, node, "se", tuple(features), variance, slots))
-    eta.append(float(np.log(noise)))
-    nothing = np.zeros(0)
-    hyper = Hyperparameters(
-        np.array(eta), np.zeros((len(eta), 0)), nothing, nothing, nothing, nothing
-    )
-    return components, hyper
+            components.append(Component(name, node, "se", tuple(features), variance, tuple(slots)))
+    return components, builder.hyperparameters(float(np.log(noise)))
 
 
 def clique_components(components: Iterable[Component]) -> list[Component]:

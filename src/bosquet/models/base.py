@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Protocol, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bosquet.kernels.components import Hyperparameters
-
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
+from bosquet.models.priors import Hyperparameters
 
 
 class Belief(Protocol):
@@ -36,7 +32,10 @@ class PathPosterior(Protocol):
         """The same mean with less variance: conditioned on believing the mean at new rows."""
 
 
-class PathModel(Protocol):
+P_co = TypeVar("P_co", bound=PathPosterior, covariant=True)
+
+
+class PathModel(Protocol[P_co]):
     """A model of targets at rows of a space, with hyper-parameters to be fitted."""
 
     @property
@@ -45,10 +44,4 @@ class PathModel(Protocol):
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """The best theta from the given starts, and its log posterior."""
 
-    def posterior(self, theta: Array) -> PathPosterior: ...
-
-    def remember(self, theta: Array) -> Any:
-        """theta as JSON."""
-
-    def recall(self, remembered: Any) -> Array | None:
-        """theta from what a model of fewer trials remembered; None where it does not fit."""
+    def posterior(self, theta: Array) -> P_co: ...

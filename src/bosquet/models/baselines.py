@@ -12,20 +12,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import Feature, features_of, is_category
-from bosquet.models.add_tree import CONSTANT, OWN, PriorBuilder, own_features
-from bosquet.models.base import Belief
-from bosquet.models.gp import Posterior
-from bosquet.models.surrogate import Surrogate
+from bosquet.models.add_tree import own_features
+from bosquet.models.covariance import Covariance
+from bosquet.models.priors import SumBuilder
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
 
 _MOST_LEAVES = 256  # each with a GP of its own
 
@@ -33,39 +31,39 @@ _MOST_LEAVES = 256  # each with a GP of its own
 # -- one GP per path -------------------------------------------------------------------------
 
 
-class PathSurrogate(Surrogate):
+class PathCovariance(Covariance):
     """Components may live on nodes, and on whole paths: path i is group ``len(nodes) + i``."""
 
-    def groups(self, X: Array) -> NDArray[np.bool_]:
+    def groups(self, X: Array) -> Bools:
         on_path = np.zeros((len(X), self.space.n_paths), dtype=bool)
         index = {path: i for i, path in enumerate(self.space.tree.paths())}
         for path, rows in self.space.tree.rows_by_path(X).items():
             on_path[rows, index[path]] = True
         return np.hstack([self.space.tree.node_activity(X), on_path])
 
-    def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:
+    def groups_on(self, path: Sequence[int]) -> set[int]:
         index = list(self.space.tree.paths()).index(tuple(path))
-        return posterior.on_path([*path, len(self.space.nodes) + index])
+        return {*path, len(self.space.nodes) + index}
 
 
-def independent(space: Space, kind: Kind) -> Surrogate:
+def independent(space: Space, kind: Kind) -> Covariance:
     """One component per path over everything active on it, with hyper-parameters of its own."""
     _check_leaves(space, "independent")
-    builder = PriorBuilder(kind, tied=False)
+    builder = SumBuilder(kind, tied=False)
     for i, path in enumerate(space.tree.paths()):
         group = len(space.nodes) + i
         features = tuple(f for node in path for f in own_features(space, space.nodes[node]))
         if features:
-            builder.add(f"path {i}", group, features, OWN)
-        builder.add(f"level {i}", group, (), CONSTANT)
-    return PathSurrogate(space, builder.components, builder.hyperparameters())
+            builder.add(f"path {i}", group, features, "own")
+        builder.add(f"level {i}", group, (), "constant")
+    return PathCovariance(space, builder.components, builder.hyperparameters())
 
 
-def marginal(space: Space, kind: Kind) -> Surrogate:
+def marginal(space: Space, kind: Kind) -> Covariance:
     """Eq. 4: Z' Sigma_c Z, a constant per node on several paths, plus K_p, a GP per leaf."""
     _check_leaves(space, "marginal")
     paths = list(space.tree.paths())
-    builder = PriorBuilder(kind)
+    builder = SumBuilder(kind)
     for node in space.nodes:
         if sum(node.index in path for path in paths) > 1 or len(paths) == 1:
             shared = [space.dimensions[f.dimension] for f in own_features(space, node)]
@@ -76,12 +74,12 @@ def marginal(space: Space, kind: Kind) -> Surrogate:
                     f"{names}. Use 'tree-ei' or 'add-tree'"
                 )
             if node.index:  # the targets are centred: nothing at the root
-                builder.add(f"constant {node.index}", node.index, (), CONSTANT)
+                builder.add(f"constant {node.index}", node.index, (), "constant")
     for i, path in enumerate(paths):
         own = tuple(f for node in path for f in own_features(space, space.nodes[node]))
         if own:
-            builder.add(f"leaf {i}", len(space.nodes) + i, own, OWN)
-    return PathSurrogate(space, builder.components, builder.hyperparameters())
+            builder.add(f"leaf {i}", len(space.nodes) + i, own, "own")
+    return PathCovariance(space, builder.components, builder.hyperparameters())
 
 
 def _check_leaves(space: Space, name: str) -> None:
@@ -95,22 +93,21 @@ def _check_leaves(space: Space, name: str) -> None:
 # -- one GP over everything ------------------------------------------------------------------
 
 
-class FlatSurrogate(Surrogate):
+class FlatCovariance(Covariance):
     """Inactive coordinates hold the default of their parameter (the middle where it has none)."""
+
+    embeds: ClassVar[bool] = True
 
     def embed(self, X: Array) -> Array:
         return np.where(self.space.activity(X), X, _defaults(self.space))
 
-    def belief_on(self, posterior: Posterior, path: Sequence[int]) -> Belief:  # noqa: ARG002
-        return _Embedded(self, posterior.on_path([0]))
 
-
-def flat(space: Space, kind: Kind) -> Surrogate:
+def flat(space: Space, kind: Kind) -> Covariance:
     """Choices are categories like any other."""
-    builder = PriorBuilder(kind)
+    builder = SumBuilder(kind)
     features = tuple(f for dimension in space.dimensions for f in features_of(dimension))
-    builder.add("flat", 0, features, OWN)
-    return FlatSurrogate(space, builder.components, builder.hyperparameters())
+    builder.add("flat", 0, features, "own")
+    return FlatCovariance(space, builder.components, builder.hyperparameters())
 
 
 def _defaults(space: Space) -> Array:
@@ -121,7 +118,7 @@ def _defaults(space: Space) -> Array:
     return units
 
 
-class ArcSurrogate(FlatSurrogate):
+class ArcCovariance(FlatCovariance):
     """x of a conditional, ordered parameter becomes (sin, cos) of pi * bend * x, and (0, 0) where
     it is inactive: a learned distance from every value, which the length-scale sets. Inactive
     categories are one more category.
@@ -131,7 +128,7 @@ class ArcSurrogate(FlatSurrogate):
         self._bend = np.pi * bend
         self._bent = [d.index for d in space.dimensions if d.node and not is_category(d.parameter)]
         self._plain = [d.index for d in space.dimensions if d.node and is_category(d.parameter)]
-        builder = PriorBuilder(kind)
+        builder = SumBuilder(kind)
         features: list[Feature] = []
         for d in space.dimensions:
             if d.index not in self._bent:
@@ -140,7 +137,7 @@ class ArcSurrogate(FlatSurrogate):
             sine, cosine = Feature(index, "difference"), Feature(len(space) + k, "difference")
             builder.share(sine, cosine)
             features += [sine, cosine]
-        builder.add("arc", 0, tuple(features), OWN)
+        builder.add("arc", 0, tuple(features), "own")
         super().__init__(space, builder.components, builder.hyperparameters())
 
     def embed(self, X: Array) -> Array:
@@ -159,20 +156,3 @@ class ArcSurrogate(FlatSurrogate):
         by_x[:, self._bent] *= self._bend * np.cos(angle)
         by_x[:, self._bent] -= self._bend * np.sin(angle) * gradient[:, d:]
         return by_x
-
-
-class _Embedded:
-    """A belief about embedded rows, asked at rows of the space."""
-
-    def __init__(self, surrogate: FlatSurrogate, belief: Belief) -> None:
-        self._surrogate, self._belief = surrogate, belief
-
-    def moments(self, X: Array) -> tuple[Array, Array]:
-        return self._belief.moments(self._surrogate.embed(X))
-
-    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        mean, variance, by_mean, by_variance = self._belief.moments_with_gradients(
-            self._surrogate.embed(X)
-        )
-        back = self._surrogate.pull_back
-        return mean, variance, back(X, by_mean), back(X, by_variance)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.kernels.components import Component
 from bosquet.models.gp import Posterior
-
-Array = NDArray[np.float64]
 
 
 class CliqueSum:

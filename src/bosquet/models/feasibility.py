@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import expit, log_expit
 
+from bosquet.arrays import Array, Bools
 from bosquet.kernels.features import features_of
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
 
 _PRIOR = 2.0  # log-odds of success where nothing is known: 88 %
 _VOTE = 6.0  # log-odds of one trial at the very place
@@ -31,7 +29,7 @@ _MISMATCH = 2.0  # squared distance of a category, or of a node that only one of
 class Feasibility:
     """P(success) from rows that succeeded and rows that failed."""
 
-    def __init__(self, space: Space, X: Array, failed: NDArray[np.bool_]) -> None:
+    def __init__(self, space: Space, X: Array, failed: Bools) -> None:
         self._X = X
         self._nodes = space.tree.node_activity(X)
         variables = [d for d in space.dimensions if d.index not in space.tree.children]
@@ -75,7 +73,7 @@ class Feasibility:
     def _weights(self, ordered: Array, mismatch: Array, length: float) -> Array:
         return np.asarray(np.exp(-0.5 * (ordered / length**2 + _MISMATCH * mismatch)))
 
-    def _distances(self, X: Array, nodes: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _distances(self, X: Array, nodes: Bools) -> tuple[Array, Array]:
         """To every trial: mean squared differences of shared variables, and mismatches."""
         ordered = np.zeros((len(X), len(self._X)))
         mismatch = nodes.sum(axis=1)[:, None] + self._nodes.sum(axis=1)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from bosquet.kernels.components import Hyperparameters
-
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
+from bosquet.models.priors import Hyperparameters
 
 _FAILED = 1e25  # what the optimizer sees where a covariance has no factor
 

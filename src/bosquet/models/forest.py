@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_category
 from bosquet.models.transform import exponent
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
 Encoded = NDArray[np.float32]
 
 INACTIVE = -1

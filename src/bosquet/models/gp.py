@@ -17,16 +17,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from bosquet.kernels.components import Component, Hyperparameters
-from bosquet.kernels.sums import Cross, Gram, Index, Member
+from bosquet.arrays import Array, Bools, Index
+from bosquet.kernels.components import Component
+from bosquet.kernels.sums import Cross, Gram, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
 from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR, merge
-
-Array = NDArray[np.float64]
 
 _ENTRIES = 500_000  # of cross-covariances that are held at once, by component
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -39,7 +38,7 @@ class Block:
         self,
         components: Sequence[Component],
         X: Array,
-        Z: NDArray[np.bool_],
+        Z: Bools,
         y: Array,
         fixed: Array,
         share: Array,
@@ -60,6 +59,16 @@ class Block:
         K, parts = self._gram.covariance(eta)
         K.flat[:: len(K) + 1] += self._fixed + np.exp(eta[-1]) * self._share
         return K, parts
+
+    def condition(self, eta: Array) -> _Conditioned:
+        L, _ = cholesky(self.covariance(eta)[0])
+        return _Conditioned(
+            X=self.X,
+            rows={component.name: rows for component, rows in self.members},
+            nodes={component.node for component, _ in self.members},
+            L=L,
+            alpha=solve(L, self.y),
+        )
 
     def log_likelihood(self, eta: Array) -> tuple[float, Array]:
         """log N(y; 0, K) and its gradient by eta."""
@@ -110,7 +119,7 @@ class AdditiveGP:
         components: Sequence[Component],
         hyper: Hyperparameters,
         X: Array,
-        Z: NDArray[np.bool_],
+        Z: Bools,
         y: Array,
         noise: Array | None = None,
     ) -> None:
@@ -180,19 +189,7 @@ class AdditiveGP:
 
     def posterior(self, theta: Array) -> Posterior:
         eta = self.hyper.eta(theta)
-        factors = [cholesky(block.covariance(eta)[0]) for block in self.blocks]
-        conditioned = [
-            _Conditioned(
-                X=block.X,
-                rows={component.name: rows for component, rows in block.members},
-                nodes={component.node for component, _ in block.members},
-                L=L,
-                alpha=solve(L, block.y),
-            )
-            for block, (L, _) in zip(self.blocks, factors, strict=True)
-        ]
-        jitter = max((jitter for _, jitter in factors), default=0.0)
-        return Posterior(self.components, eta, conditioned, jitter)
+        return Posterior(self.components, eta, [block.condition(eta) for block in self.blocks])
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
@@ -210,24 +207,16 @@ class AdditiveGP:
 
 
 class Posterior:
-    """What the model believes about f (without noise), as a sum and by component.
-
-    ``jitter`` is what the factorisations needed beyond the noise; mostly nothing.
-    """
+    """What the model believes about f (without noise), as a sum and by component."""
 
     def __init__(
-        self,
-        components: Sequence[Component],
-        eta: Array,
-        conditioned: Sequence[_Conditioned],
-        jitter: float,
+        self, components: Sequence[Component], eta: Array, conditioned: Sequence[_Conditioned]
     ) -> None:
         self.components = tuple(components)
         self.eta = eta
-        self.jitter = jitter
         self._conditioned = tuple(conditioned)
 
-    def with_pending(self, X: Array, Z: NDArray[np.bool_]) -> Posterior:
+    def with_pending(self, X: Array, Z: Bools) -> Posterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
 
         Their weights alpha are exactly zero, so only the factors grow. Rows that connect two
@@ -240,12 +229,7 @@ class Posterior:
             near = [block for block in conditioned if block.nodes & nodes]
             rest = [block for block in conditioned if not block.nodes & nodes]
             conditioned = [*rest, _join(near, mine, x, self.eta)]
-        return Posterior(self.components, self.eta, conditioned, self.jitter)
-
-    def on_path(self, path: Sequence[int]) -> PartialPosterior:
-        """The posterior at rows of a path (the indices of its nodes)."""
-        nodes = set(path)
-        return self.of([component for component in self.components if component.node in nodes])
+        return Posterior(self.components, self.eta, conditioned)
 
     def of(self, components: Sequence[Component]) -> PartialPosterior:
         """The posterior of the sum of some components, at rows where they are active."""
@@ -303,8 +287,6 @@ class PartialPosterior:
         mean = np.zeros(len(X))
         variance = self._prior_variance(X)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
-        for component in self._components:
-            component.add_diagonal_slope(X, self._eta, by_variance)
         for block, cross_of in self._near:
             cross, slopes = cross_of.with_slopes(X)
             mean += cross @ block.alpha
@@ -373,7 +355,7 @@ def _join(
     )
 
 
-def _connected(Z: NDArray[np.bool_], nodes: set[int]) -> Iterator[NDArray[np.int64]]:
+def _connected(Z: Bools, nodes: set[int]) -> Iterator[Index]:
     """Groups of rows that are connected through the given nodes; ascending within a group."""
     listed = sorted(nodes)
     group = {node: node for node in listed}

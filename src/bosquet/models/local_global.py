@@ -21,25 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, qr
 from scipy.optimize import minimize
 
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.arrays import Array, Bools, Index
+from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
 from bosquet.kernels.sums import Cross, Slopes
 from bosquet.linalg import cholesky, solve_lower
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import solve
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR, merge
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Path = tuple[int, ...]
+from bosquet.space.structure import Path
 
 _MOST = 50
 _ROWS_PER_INDUCING = 20
@@ -53,11 +50,11 @@ def n_inducing(dimension: int, n: int) -> int:
 
 
 class LocalGlobalGP:
-    """A surrogate on the rows inside, informed by those outside."""
+    """A GP on the rows inside, informed by those outside."""
 
     def __init__(
         self,
-        surrogate: Surrogate,
+        covariance: Covariance,
         inside: tuple[Array, Array, Array],
         outside: tuple[Array, Array, Array],
         m: int,
@@ -65,14 +62,14 @@ class LocalGlobalGP:
         """``inside`` and ``outside`` are rows, targets and noise variances (NaN: learned)."""
         if m < 1:
             raise ValueError(f"m={m} must be at least 1 inducing point")
-        self._surrogate = surrogate
+        self._covariance = covariance
         self._inside, self._outside = inside, outside
         self._m = m
-        self._local = SurrogateGP(surrogate, *inside)
+        self._local = SpaceGP(covariance, *inside)
 
     @property
     def hyper(self) -> Hyperparameters:
-        return self._surrogate.hyper
+        return self._covariance.hyper
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """Hyper-parameters from the points inside alone."""
@@ -80,7 +77,7 @@ class LocalGlobalGP:
 
     def posterior(self, theta: Array) -> LocalGlobalPosterior:
         eta = self.hyper.eta(theta)
-        kernel = Kernel(self._surrogate, eta)
+        kernel = Kernel(self._covariance, eta)
         merged = merge(*self._inside)
         scale = 1.0 / np.sqrt(merged.variance(kernel.noise))
         seen = _Seen(self._inside[0][merged.first], np.diag(scale), scale * merged.y)
@@ -89,12 +86,6 @@ class LocalGlobalGP:
             U = summary.optimise(summary.choose(self._m))
             seen = summary.summarise(U).joined(seen)
         return LocalGlobalPosterior(kernel, seen, kernel.condition(seen))
-
-    def remember(self, theta: Array) -> Any:
-        return self._local.remember(theta)
-
-    def recall(self, remembered: Any) -> Array | None:
-        return self._local.recall(remembered)
 
 
 @dataclass(frozen=True)
@@ -123,13 +114,12 @@ class _Factor:
 
 
 class Kernel:
-    """The covariance of a surrogate with fixed hyper-parameters, between any rows of its space."""
+    """A covariance with fixed hyper-parameters, between any rows of its space."""
 
-    def __init__(self, surrogate: Surrogate, eta: Array) -> None:
-        self.space: Space = surrogate.space
+    def __init__(self, covariance: Covariance, eta: Array) -> None:
+        self.space: Space = covariance.space
         self.eta = eta
-        self._components = surrogate.components
-        self._groups = surrogate.groups
+        self._covariance = covariance
 
     @property
     def noise(self) -> float:
@@ -138,8 +128,7 @@ class Kernel:
 
     def on(self, path: Sequence[int]) -> list[Component]:
         """The components that are active on a path."""
-        nodes = set(path)
-        return [component for component in self._components if component.node in nodes]
+        return self._covariance.components_on(path)
 
     def prior_variance(self, components: Sequence[Component], X: Array) -> Array:
         return np.asarray(sum((c.diagonal(X, self.eta) for c in components), np.zeros(len(X))))
@@ -151,7 +140,7 @@ class Kernel:
         return variance
 
     def against(self, X: Array) -> Against:
-        return Against(self, X, self._groups(X))
+        return Against(self, X, self._covariance.groups(X))
 
     def cross(self, A: Array, B: Array) -> Array:
         """(len(A), len(B)), rows of any paths."""
@@ -185,7 +174,7 @@ class Against:
             K[rows] = self.on(path)(A[rows])
         return K
 
-    def with_slopes(self, A: Array) -> tuple[Array, list[tuple[NDArray[np.int64], Slopes]]]:
+    def with_slopes(self, A: Array) -> tuple[Array, list[tuple[Index, Slopes]]]:
         """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
         K, slopes = np.empty((len(A), len(self._X))), []
         for path, rows in self._kernel.space.tree.rows_by_path(A).items():
@@ -343,9 +332,6 @@ class LocalGlobalBelief:
         variance = self._kernel.prior_variance(self._components, X)
         variance = variance - np.einsum("ij,ij->j", V, V)
         gain = solve_lower(factor.L, V, transposed=True).T @ factor.R
-        by_variance = np.zeros_like(X)
-        for component in self._components:
-            component.add_diagonal_slope(X, self._kernel.eta, by_variance)
-        by_variance -= 2.0 * slopes.times(gain)
+        by_variance = -2.0 * slopes.times(gain)
         mean = K @ factor.alpha
         return mean, np.maximum(variance, NOISE_FLOOR), slopes.times(factor.alpha), by_variance

@@ -21,10 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
+from bosquet.arrays import Array, Bools, Index
 
 NOISE_FLOOR = 1e-10  # of standardised targets; keeps K positive definite when rows nearly repeat
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -47,7 +45,7 @@ class Merged:
     given: Array
     """(N,) the targets as they were given."""
     given_fixed: Array
-    given_learned: NDArray[np.bool_]
+    given_learned: Bools
     """(N,) the variance of each given target: this, and the learned noise where it is True."""
 
     @property

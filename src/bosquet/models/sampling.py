@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 _STEPS = 10  # by which an interval grows at most, in all
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from bosquet.arrays import Array
 
 _ORDINARY = 300  # the largest power of two, and its inverse, that values may be near
 _NO_INFORMATION = 1e6  # a noise variance beyond which a standardised target says nothing
@@ -33,7 +32,6 @@ class Targets:
     z: Array
     noise: Array
     """Variances of z by the delta method; NaN where unknown."""
-    lam: float
     log_jacobian: float
     """log |dz / dy|, summed; what a likelihood of z needs to be one of y."""
 
@@ -50,7 +48,7 @@ def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     with np.errstate(over="ignore"):
         spoiled = np.minimum((np.ldexp(sd, -e) * slope) ** 2, _NO_INFORMATION)
     log_jacobian = float(np.sum(np.log(slope))) - len(y) * e * float(np.log(2.0))
-    return Targets((t - middle) / width, spoiled, lam, log_jacobian)
+    return Targets((t - middle) / width, spoiled, log_jacobian)
 
 
 def exponent(y: Array) -> int:

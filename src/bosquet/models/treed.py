@@ -1,40 +1,29 @@
-"""Treed Gaussian processes (Assael, Wang & de Freitas, 2014): a CART whose leaves have their own
-hyper-parameters.
+"""Treed Gaussian processes (Assael, Wang & de Freitas, 2014): the leaves of a CART have
+hyper-parameters of their own.
 
-Glossary (n rows of d unit coordinates; a cell is a node of the tree)
-    U(A)     mean squared deviation of the targets in cell A; I is what a split takes away, Eq. (1)
-    path     the cells from the root, which holds everything, down to a leaf
+Glossary
     w_i      the weight of the likelihood of cell i for a leaf j below it, Eq. (2)
     theta    hyper-parameters; ``posterior(theta)`` starts every leaf from those of the root
-
-A threshold is put at an observed value, and what lies there belongs to both children (Figure 1): a
-leaf knows the function at its edges. On conditional spaces a cell may be split by a variable that
-exists on every path that the cell still allows; so branching choices come first, by option.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bosquet.kernels.components import Hyperparameters
-from bosquet.kernels.features import is_category
+from bosquet.arrays import Array, Bools, Index
 from bosquet.models.base import Belief, PathModel, PathPosterior
+from bosquet.models.cart import Cart, CartLeaf, Cell
 from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.priors import Hyperparameters
 from bosquet.models.sampling import slice_sample
-from bosquet.space import Space
 
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Index = NDArray[np.int64]
 Inference = Literal["map", "mcmc"]
 
-_ROUNDING = 1e-12  # of U, and of targets: a gain below it is none
 _ITERATIONS = 20  # of L-BFGS-B per leaf
 _TOLERANCE = 1e-3  # of the log posterior, which is some tens
 LEAST_GAIN = 1.0  # of the log density of a leaf's rows, for hyper-parameters of its own
@@ -43,164 +32,7 @@ _BURN_IN = 4
 _WIDTH = 1.0  # of slices, in logarithms
 
 
-# -- the tree --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A node of the tree: a box of unit coordinates, closed on both sides, and what is in it."""
-
-    lower: Array
-    upper: Array
-    allowed: Mapping[int, tuple[int, ...]]
-    """By dimension of a category, its options; all of them where it is not named."""
-    rows: Index
-
-    def sure(self, space: Space, node: int) -> bool:
-        """Whether a node of the space is active everywhere in the cell."""
-        return all(
-            set(self.allowed.get(link.choice, range(space.tree.choice(link.choice).n_values)))
-            <= set(link.options)
-            for link in space.tree.conditions(node)
-        )
-
-
-@dataclass(frozen=True)
-class Split:
-    """x <= threshold goes left, x >= threshold right; or one option left, all others right."""
-
-    dimension: int
-    threshold: float
-    option: int | None = None
-
-    def sides(self, space: Space, X: Array) -> tuple[Bools, Bools]:
-        """Which rows belong to the children; those at a threshold to both."""
-        x = X[:, self.dimension]
-        if self.option is None:
-            return x <= self.threshold, x >= self.threshold
-        left = space.tree.choice(self.dimension).option_index(x) == self.option
-        return left, ~left
-
-    def cut(self, space: Space, cell: Cell, X: Array) -> tuple[Cell, Cell]:
-        left, right = (cell.rows[side] for side in self.sides(space, X[cell.rows]))
-        k = self.dimension
-        if self.option is None:
-            upper, lower = cell.upper.copy(), cell.lower.copy()
-            upper[k] = lower[k] = self.threshold
-            return replace(cell, upper=upper, rows=left), replace(cell, lower=lower, rows=right)
-        options = cell.allowed.get(k, tuple(range(space.tree.choice(k).n_values)))
-        others = tuple(option for option in options if option != self.option)
-        return (
-            replace(cell, allowed={**cell.allowed, k: (self.option,)}, rows=left),
-            replace(cell, allowed={**cell.allowed, k: others}, rows=right),
-        )
-
-
-@dataclass(frozen=True)
-class Leaf:
-    path: tuple[Cell, ...]
-
-    @property
-    def cell(self) -> Cell:
-        return self.path[-1]
-
-    @property
-    def weights(self) -> Array:
-        """w_i of the cells of the path, from the root down to the leaf, whose own is 1."""
-        size = np.array([len(cell.rows) for cell in self.path])
-        above = np.arange(len(self.path))[::-1]  # depth_j - depth_i
-        return np.asarray(size[-1] / size / (1.0 + above))
-
-
-@dataclass(frozen=True)
-class _Branch:
-    split: Split
-    children: tuple[_Branch | int, _Branch | int]
-    """Further splits, or the index of a leaf."""
-
-
-class Cart:
-    """A regression tree on the rows of a space, with at least ``least`` of them in every leaf."""
-
-    def __init__(self, space: Space, X: Array, y: Array, least: int = 5) -> None:
-        if least < 1:
-            raise ValueError(f"least={least} must be at least 1 row in a leaf")
-        self._space, self._X, self._y, self._least = space, X, y, least
-        self.leaves: list[Leaf] = []
-        d = len(space)
-        root = Cell(np.zeros(d), np.ones(d), {}, np.arange(len(y)))
-        self._root = self._grow((root,))
-
-    def _grow(self, path: tuple[Cell, ...]) -> _Branch | int:
-        split = self._best(path[-1])
-        if split is None:
-            self.leaves.append(Leaf(path))
-            return len(self.leaves) - 1
-        left, right = split.cut(self._space, path[-1], self._X)
-        return _Branch(split, (self._grow((*path, left)), self._grow((*path, right))))
-
-    def _best(self, cell: Cell) -> Split | None:
-        """The split with the highest I of Eq. (1), if that is positive."""
-        y = self._y[cell.rows]
-        rounding = _ROUNDING * float(np.max(np.abs(y)))
-        y = y - y.mean()
-        best, least = None, (1.0 - _ROUNDING) * float(np.mean(y**2)) - rounding**2
-        for split, left in self._splits(cell, y):
-            if left < least:
-                best, least = split, left
-        return best
-
-    def _splits(self, cell: Cell, y: Array) -> Iterator[tuple[Split, float]]:
-        """What may split a cell into smaller ones, and what that leaves of its U."""
-        for d in self._space.dimensions:
-            if not cell.sure(self._space, d.node):
-                continue
-            x = self._X[cell.rows, d.index]
-            if is_category(d.parameter) or d.index in self._space.tree.children:
-                taken = self._space.tree.choice(d.index).option_index(x)
-                for option in np.unique(taken):
-                    left = taken == option
-                    if min(left.sum(), (~left).sum()) >= self._least:
-                        rest = len(y[left]) * np.var(y[left]) + len(y[~left]) * np.var(y[~left])
-                        yield Split(d.index, 0.0, int(option)), float(rest) / len(y)
-            else:
-                yield from self._thresholds(d.index, x, y)
-
-    def _thresholds(self, index: int, x: Array, y: Array) -> Iterator[tuple[Split, float]]:
-        """The best threshold of one coordinate."""
-        order = np.argsort(x, kind="stable")
-        values, first = np.unique(x[order], return_index=True)
-        n, n_right = len(y), len(y) - first  # rows at or above each value
-        n_left = np.append(first[1:], n)  # rows at or below it
-        sums = [np.concatenate([[0.0], np.cumsum(y[order] ** power)]) for power in (1, 2)]
-        below, above = ([s[n_left] for s in sums], [s[-1] - s[first] for s in sums])
-        # |A| U(A) = sum of squares - (sum)^2 / |A|
-        rest = below[1] - below[0] ** 2 / n_left + above[1] - above[0] ** 2 / n_right
-        fits = (np.minimum(n_left, n_right) >= self._least) & (np.maximum(n_left, n_right) < n)
-        if fits.any():
-            at = int(np.argmin(np.where(fits, rest, np.inf)))
-            yield Split(index, float(values[at])), float(rest[at]) / n
-
-    def leaf_of(self, X: Array) -> Index:
-        """The index of each row's leaf; at a threshold the left one."""
-        found = np.empty(len(X), dtype=np.int64)
-
-        def descend(branch: _Branch | int, rows: Index) -> None:
-            if isinstance(branch, int):
-                found[rows] = branch
-                return
-            left = branch.split.sides(self._space, X[rows])[0]
-            descend(branch.children[0], rows[left])
-            descend(branch.children[1], rows[~left])
-
-        descend(self._root, np.arange(len(X)))
-        return found
-
-
-# -- the model -------------------------------------------------------------------------------
-
-
-class RowsModel(PathModel, Protocol):
+class RowsModel(PathModel[PathPosterior], Protocol):
     """A model of some rows whose likelihood can be weighed with that of others."""
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
@@ -218,6 +50,7 @@ class PathLikelihood:
         self.hyper = models[0].hyper
 
     def _log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        """sum_i w_i log p(y_i | x_i, theta), and its gradient."""
         value, gradient = 0.0, np.zeros(len(theta))
         for model, weight in zip(self._models, self._weights, strict=True):
             one, by_theta = model.log_likelihood(theta)
@@ -279,12 +112,6 @@ class TreedGP:
         cold = any(np.array_equal(start, self.hyper.mean) for start in starts)
         return self._root.fit([*starts, *self._starts] if cold else starts, max_iterations)
 
-    def remember(self, theta: Array) -> Any:
-        return self._root.remember(theta)
-
-    def recall(self, remembered: Any) -> Array | None:
-        return self._root.recall(remembered)
-
     def posterior(self, theta: Array) -> TreedPosterior:
         tree = self._grow()
         models: dict[int, RowsModel] = {}  # by identity of the cell: leaves share those above
@@ -295,18 +122,18 @@ class TreedGP:
                 models[id(cell)] = self._root if whole else self._make(cell.rows)
             return models[id(cell)]
 
-        def likelihood(leaf: Leaf) -> PathLikelihood:
+        def likelihood(leaf: CartLeaf) -> PathLikelihood:
             return PathLikelihood([model_of(cell) for cell in leaf.path], leaf.weights)
 
         # Not the generator of the run: a chain depends on the data alone.
         rng = np.random.default_rng(len(self._noise))
 
-        def inferred(leaf: Leaf, best: Array) -> list[Array]:
+        def inferred(leaf: CartLeaf, best: Array) -> list[Array]:
             if self._inference == "map":
                 return [best]
             return list(likelihood(leaf).sample(best, _SAMPLES, rng))
 
-        root = Leaf(tree.leaves[0].path[:1])
+        root = CartLeaf(tree.leaves[0].path[:1])
         common = cache(lambda: inferred(root, theta))
         leaves = []
         for leaf in tree.leaves:
@@ -333,7 +160,7 @@ def _gain(model: RowsModel, theta: Array, other: Array, rows: Index) -> float:
 class LeafPosterior:
     """What is believed in one leaf: by one posterior, or by equally likely ones."""
 
-    leaf: Leaf
+    leaf: CartLeaf
     samples: tuple[PathPosterior, ...]
     known: float
     """The usual noise variance of its rows, where that is known of all; else NaN."""

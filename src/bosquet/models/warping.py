@@ -11,20 +11,19 @@ fitted, sampled, and in a treed model estimated along the path of a leaf (HTBO W
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaln
 
-from bosquet.kernels.components import Hyperparameters
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
+from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import AdditiveGP, Posterior
-from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
+from bosquet.models.priors import Hyperparameters
 
-Array = NDArray[np.float64]
 WarpName = Literal["beta", "kumaraswamy"]
 Warp = Callable[[Array, Array, Array], tuple[Array, Array, Array, Array]]
 """x, log a, log b -> the warped x, and its slopes by x, log a and log b"""
@@ -72,37 +71,37 @@ def warp_name(warp: bool | WarpName) -> WarpName | None:
 
 
 def on_rows(
-    surrogate: Surrogate, X: Array, z: Array, noise: Array, warp: WarpName | None
-) -> SurrogateGP | WarpedGP:
-    """A surrogate on rows, as they are or warped."""
+    covariance: Covariance, X: Array, z: Array, noise: Array, warp: WarpName | None
+) -> SpaceGP | WarpedGP:
+    """The GP of targets at rows, as they are or warped."""
     if warp is None:
-        return SurrogateGP(surrogate, X, z, noise)
-    return WarpedGP(surrogate, X, z, noise, warp)
+        return SpaceGP(covariance, X, z, noise)
+    return WarpedGP(covariance, X, z, noise, warp)
 
 
 class WarpedGP:
-    """A surrogate that sees the continuous variables of its space warped: a `PathModel`.
+    """A GP whose covariance sees the continuous variables of its space warped: a `PathModel`.
 
-    theta is that of the surrogate followed by log a and by log b of every warped variable.
+    theta is that of the covariance followed by log a and by log b of every warped variable.
     """
 
     def __init__(
         self,
-        surrogate: Surrogate,
+        covariance: Covariance,
         X: Array,
         z: Array,
         noise: Array | None = None,
         warp: WarpName = "kumaraswamy",
     ) -> None:
-        self._surrogate, self._X, self._z, self._noise = surrogate, X, z, noise
+        self._covariance, self._X, self._z, self._noise = covariance, X, z, noise
         self._warp = WARPS[warp]
-        space = surrogate.space
+        space = covariance.space
         self._warped = [d.index for d in space.dimensions if is_continuous(d.parameter)]
         self._active = space.activity(X)[:, self._warped]
-        self.hyper = _with_warps(surrogate.hyper, len(self._warped))
+        self.hyper = _with_warps(covariance.hyper, self._warped)
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array]:
-        n, k = len(self._surrogate.hyper.mean), len(self._warped)
+        n, k = len(self._covariance.hyper.mean), len(self._warped)
         return theta[:n], theta[n : n + k], theta[n + k :]
 
     def _bent(self, theta: Array) -> tuple[Array, Bent]:
@@ -110,9 +109,7 @@ class WarpedGP:
         return own, Bent(self._warp, self._warped, log_a, log_b)
 
     def _gp(self, rows: Array) -> AdditiveGP:
-        s = self._surrogate
-        embedded, groups = s.embed(rows), s.groups(rows)
-        return AdditiveGP(s.components, s.hyper, embedded, groups, self._z, self._noise)
+        return self._covariance.on_rows(rows, self._z, self._noise)
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         own, log_a, log_b = self._split(theta)
@@ -120,7 +117,7 @@ class WarpedGP:
         warped, _, by_a, by_b = self._warp(rows[:, self._warped], log_a, log_b)
         rows[:, self._warped] = warped
         value, gradient, by_rows = self._gp(rows).log_likelihood_by_rows(own)
-        slope = self._surrogate.pull_back(rows, by_rows)[:, self._warped] * self._active
+        slope = self._covariance.pull_back(rows, by_rows)[:, self._warped] * self._active
         return value, np.concatenate(
             [gradient, (slope * by_a).sum(axis=0), (slope * by_b).sum(axis=0)]
         )
@@ -134,30 +131,27 @@ class WarpedGP:
     def posterior(self, theta: Array) -> WarpedPosterior:
         own, bent = self._bent(theta)
         additive = self._gp(bent(self._X)).posterior(own)
-        return WarpedPosterior(bent, SurrogatePosterior(self._surrogate, additive))
+        return WarpedPosterior(bent, SpacePosterior(self._covariance, additive))
 
     def leave_one_out(self, theta: Array) -> Array:
         own, bent = self._bent(theta)
         return self._gp(bent(self._X)).leave_one_out(own)
 
-    def remember(self, theta: Array) -> Any:
-        return [float(value) for value in theta]
 
-    def recall(self, remembered: Any) -> Array | None:
-        fits = isinstance(remembered, list) and len(remembered) == len(self.hyper.mean)
-        return np.array(remembered) if fits else None
+def _with_warps(hyper: Hyperparameters, warped: Sequence[int]) -> Hyperparameters:
+    """The hyper-parameters of a covariance, and two for each warped coordinate.
 
-
-def _with_warps(hyper: Hyperparameters, k: int) -> Hyperparameters:
-    """The hyper-parameters of a surrogate, and 2 k more that its eta does not depend on."""
-    none = np.zeros(2 * k)
+    eta does not depend on these.
+    """
+    none = np.zeros(2 * len(warped))
     return Hyperparameters(
         hyper.offset,
-        np.hstack([hyper.matrix, np.zeros((len(hyper.offset), 2 * k))]),
+        np.hstack([hyper.matrix, np.zeros((len(hyper.offset), len(none)))]),
         np.concatenate([hyper.mean, none]),
         np.concatenate([hyper.sd, none + _SD]),
         np.concatenate([hyper.lower, none - _BOUND]),
         np.concatenate([hyper.upper, none + _BOUND]),
+        (*hyper.names, *(f"warp {shape} {index}" for shape in "ab" for index in warped)),
     )
 
 
@@ -180,9 +174,9 @@ class Bent:
 
 
 class WarpedPosterior:
-    """The posterior of a surrogate, asked at rows before they are warped."""
+    """The posterior at warped rows, asked at rows before they are warped."""
 
-    def __init__(self, bent: Bent, inner: SurrogatePosterior) -> None:
+    def __init__(self, bent: Bent, inner: SpacePosterior) -> None:
         self._bent, self._inner = bent, inner
 
     @property

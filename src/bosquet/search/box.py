@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array
 from bosquet.models.base import Belief
-
-Array = NDArray[np.float64]
 
 
 def climb(

@@ -21,9 +21,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array, Index
 from bosquet.graphs import Clique, JunctionTree, edges_of, junction_tree
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import is_continuous
@@ -32,8 +32,7 @@ from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
-Term = tuple[Clique, Array]
+Table = tuple[Clique, Array]
 """Variables, and a table with one axis for each."""
 
 _FINEST = 33  # levels of a continuous variable
@@ -48,13 +47,13 @@ _EXCHANGED = 256  # values of a discrete variable looked at one by one
 
 
 def max_sum(
-    tree: JunctionTree, terms: Iterable[Term], sizes: Mapping[int, int]
+    tree: JunctionTree, terms: Iterable[Table], sizes: Mapping[int, int]
 ) -> tuple[float, dict[int, int]]:
     """The largest sum of the terms, and the level of every variable where it is attained."""
-    at_home: list[list[Term]] = [[] for _ in tree.bags]
+    at_home: list[list[Table]] = [[] for _ in tree.bags]
     for clique, table in terms:
         at_home[tree.home(clique)].append((clique, table))
-    best_below: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)] * len(tree.bags)
+    best_below: list[Index] = [np.zeros(0, dtype=np.int64)] * len(tree.bags)
     total = 0.0
     for i in reversed(range(len(tree.bags))):  # lines 3-9: children before their parents
         bag, parent = tree.bags[i], tree.parents[i]
@@ -90,7 +89,7 @@ def _split(tree: JunctionTree, i: int) -> tuple[Clique, Clique]:
 
 
 @dataclass(frozen=True)
-class Effort:
+class TableEffort:
     """How much message passing may cost, and whether its grid is refined."""
 
     evaluations: int = 1_000
@@ -106,7 +105,7 @@ def plan_levels(
     cliques: Sequence[Clique],
     bags: Sequence[Clique],
     n_values: Mapping[int, float],
-    effort: Effort,
+    effort: TableEffort,
 ) -> dict[int, int] | None:
     """How many levels each variable gets; None where even the coarsest grid costs too much."""
 
@@ -149,10 +148,10 @@ class CliqueSearch:
         space: Space,
         posterior: Posterior,
         components: Sequence[Component],
-        effort: Effort | None = None,
+        effort: TableEffort | None = None,
     ) -> None:
         self._space = space
-        effort = Effort() if effort is None else effort
+        effort = TableEffort() if effort is None else effort
         self._nodes = {
             node: _NodeSearch(space, posterior, mine, effort)
             for node in range(len(space.nodes))
@@ -195,7 +194,7 @@ class _NodeSearch:
     space: Space
     posterior: Posterior
     components: Sequence[Component]
-    effort: Effort
+    effort: TableEffort
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -329,7 +328,7 @@ class _NodeSearch:
             rows[0, v] = grids[v][level]
         return np.asarray(rows[0])
 
-    def _mask_terms(self, grids: Mapping[int, Array]) -> list[Term]:
+    def _mask_terms(self, grids: Mapping[int, Array]) -> list[Table]:
         """Minus infinity where a constraint says no."""
         terms = []
         for scope, constraints in self._masks.items():

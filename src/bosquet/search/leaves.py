@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_category, is_continuous
-from bosquet.models.treed import Cell
+from bosquet.models.cart import Cell
 from bosquet.search.region import Region
-from bosquet.search.tree_path import Path, on_path
+from bosquet.search.tree_path import on_path
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Path
 
 
 def regions(space: Space, cell: Cell, paths: Sequence[Path]) -> list[Region]:

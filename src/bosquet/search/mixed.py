@@ -12,13 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.features import is_category, is_continuous
 from bosquet.space import Space
 from bosquet.space.structure import Dimension
 
-Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
 """The values of rows, to be maximised: (m, d) -> (m,)"""
 
@@ -58,7 +57,7 @@ def maximise_mixed(
     return X[order], values[order]
 
 
-def feasible(space: Space, X: Array) -> NDArray[np.bool_]:
+def feasible(space: Space, X: Array) -> Bools:
     """Which rows violate no constraint."""
     if not space.constraints:
         return np.ones(len(X), dtype=bool)
@@ -99,9 +98,7 @@ def _climb(
     return X, values
 
 
-def neighbours(
-    space: Space, X: Array, rng: np.random.Generator, moves: int
-) -> tuple[Array, NDArray[np.int64]]:
+def neighbours(space: Space, X: Array, rng: np.random.Generator, moves: int) -> tuple[Array, Index]:
     """Feasible rows that differ in one coordinate, and whose neighbours they are.
 
     A changed branching choice also draws the coordinates that come to life with it.

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_continuous
 from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Path
 
 _CANDIDATES = 512
 _POLISHED = 5
@@ -113,13 +112,13 @@ def _own(space: Space, node: int) -> list[int]:
     return [d for d in space.nodes[node].dimensions if d not in space.tree.children]
 
 
-def promising_paths(
+def optimistic_paths(
     space: Space,
     posterior: Posterior,
     acquisition: Acquisition,
     n: int,
     rng: np.random.Generator,
-) -> list[tuple[int, ...]]:
+) -> list[Path]:
     """The ``n`` paths with the largest sums of optimistic node values, best first."""
     scored = [_score_node(space, posterior, acquisition, node.index, rng) for node in space.nodes]
     values = [0.0 if one is None else float(one[1][0]) for one in scored]
@@ -160,7 +159,7 @@ def _search_node(
     scored = _score_node(space, posterior, acquisition, node, rng)
     if scored is None:
         return NodeOptimum(np.full(len(space), 0.5), 0.0)
-    belief = posterior.on_path([node])
+    belief = posterior.of([c for c in posterior.components if c.node == node])
     continuous = [i for i in own if is_continuous(space.dimensions[i].parameter)]
     top = climb(belief, acquisition, scored[0][:_POLISHED], continuous)
     values = acquisition.value(*belief.moments(top))

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.kernels.features import is_category, is_continuous
 from bosquet.space import Space
-from bosquet.space.structure import Dimension
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Dimension, Path
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Region:
     """By dimension of a category, its options; all of them where it is not named."""
 
     @cached_property
-    def path(self) -> tuple[int, ...]:
+    def path(self) -> Path:
         activity = self.space.tree.node_activity(self.centre[None])[0]
         return tuple(np.flatnonzero(activity).tolist())
 
@@ -48,7 +46,7 @@ class Region:
     def _ordered(self) -> list[int]:
         return [d.index for d in self.variables if not is_category(d.parameter)]
 
-    def contains(self, X: Array) -> NDArray[np.bool_]:
+    def contains(self, X: Array) -> Bools:
         """Which rows lie on the path and inside."""
         nodes = self.space.tree.node_activity(X)
         on_path = np.flatnonzero(nodes[:, list(self.path)].all(axis=1))
@@ -104,9 +102,9 @@ class Region:
                 volume *= width if is_continuous(d.parameter) else max(width, 1.0 / n)
         return volume
 
-    # -- as JSON, for the info of trials -----------------------------------------------------
+    # -- as JSON, for the memory of trials ---------------------------------------------------
 
-    def to_info(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "centre": self.centre.tolist(),
             "lower": self.lower.tolist(),
@@ -115,7 +113,7 @@ class Region:
         }
 
     @classmethod
-    def from_info(cls, space: Space, info: Mapping[str, Any]) -> Self:
-        allowed = {int(index): tuple(options) for index, options in info["allowed"].items()}
-        centre, lower, upper = (np.array(info[name]) for name in ("centre", "lower", "upper"))
+    def from_json(cls, space: Space, stored: Mapping[str, Any]) -> Self:
+        allowed = {int(index): tuple(options) for index, options in stored["allowed"].items()}
+        centre, lower, upper = (np.array(stored[name]) for name in ("centre", "lower", "upper"))
         return cls(space, centre, lower, upper, allowed)

@@ -1,25 +1,24 @@
 """Algorithm 1 of BOinG: the subregion around a candidate, cut out by the trees of a forest.
 
-The printed loop condition is inverted: it goes on while some tree has not stopped.
+Two lines are read otherwise than they are printed. The condition of line 4 is inverted: the loop
+goes on while some tree has not stopped. Line 8 asks for *more* than n_min points; the text and
+Figure 1, where a subregion of n_min = 3 points is reached, ask for *at least* n_min, and so does
+the code.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Bools
 from bosquet.models.forest import INACTIVE, Column, Forest
 from bosquet.search.region import Region
 from bosquet.space import Space
 
-Array = NDArray[np.float64]
-
 _LEAF = -1  # the child of a leaf, as scikit-learn has it
 
 
-def subregion(
-    space: Space, forest: Forest, x: Array, X: Array, least: int
-) -> tuple[Region, NDArray[np.bool_]]:
+def subregion(space: Space, forest: Forest, x: Array, X: Array, least: int) -> tuple[Region, Bools]:
     """The region around ``x`` (x_g), and which rows of ``X`` are inside.
 
     From the roots along x, one level per tree and pass: a split is taken over when at least
@@ -32,25 +31,25 @@ def subregion(
     if inside.sum() < least:
         inside[:] = True
     box = _Box(space, x)
-    nodes = [0] * len(forest.trees)  # S: where each tree is
-    going = [True] * len(nodes)  # not I
-    while any(going):
-        for p, tree in enumerate(forest.trees):
+    nodes = [0] * len(forest.trees)  # line 3: S, where each tree is
+    going = [True] * len(nodes)  # line 3: not I
+    while any(going):  # line 4
+        for p, tree in enumerate(forest.trees):  # line 5
             if not going[p]:
                 continue
             if tree.children_left[nodes[p]] == _LEAF:
                 going[p] = False
                 continue
             column, threshold = tree.feature[nodes[p]], tree.threshold[nodes[p]]
-            below = bool(e[column] <= threshold)
-            kept = inside & ((E[:, column] <= threshold) == below)
-            if kept.sum() >= least:
-                inside = kept
+            below = bool(e[column] <= threshold)  # line 6: the child of x_g
+            kept = inside & ((E[:, column] <= threshold) == below)  # line 7
+            if kept.sum() >= least:  # line 8
+                inside = kept  # lines 9, 10: points, region and node
                 box.cut(forest.encode.columns[column], float(threshold), below)
                 children = tree.children_left if below else tree.children_right
                 nodes[p] = int(children[nodes[p]])
             else:
-                going[p] = False
+                going[p] = False  # line 12
     return box.region(), inside
 
 

@@ -12,25 +12,23 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition
+from bosquet.arrays import Array
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
 from bosquet.search.box import climb
 from bosquet.search.region import Region
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
-Path = tuple[int, ...]
+from bosquet.space.structure import Path
 
 _STEPS = (0.2, 0.05, 0.01, 0.002)  # standard deviations of perturbations, in unit coordinates
 _EXCHANGED = 12  # values of one discrete coordinate that a round of exchanges looks at
 
 
 @dataclass(frozen=True)
-class Effort:
+class PathEffort:
     """How hard to search."""
 
     candidates: int = 2048
@@ -65,7 +63,7 @@ class PathSearch:
         belief_on: Callable[[Path], Belief],
         acquisition: Acquisition,
         feasibility: Feasibility | None = None,
-        effort: Effort | None = None,
+        effort: PathEffort | None = None,
         fixed: Mapping[int, float] | None = None,
         region: Region | None = None,
     ) -> None:
@@ -73,7 +71,7 @@ class PathSearch:
         self._belief_on = cache(belief_on)
         self._acquisition = acquisition
         self._feasibility = feasibility
-        self._effort = Effort() if effort is None else effort
+        self._effort = PathEffort() if effort is None else effort
         self._fixed = dict(fixed or {})
         self._region = region
 

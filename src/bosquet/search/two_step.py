@@ -18,17 +18,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array
 from bosquet.kernels.weights import Weight
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.tree_linear import TreePosterior
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Effort, Path, PathSearch, Scored, on_path
+from bosquet.search.tree_path import PathEffort, PathSearch, Scored, on_path
 from bosquet.space import Space
-
-Array = NDArray[np.float64]
+from bosquet.space.structure import Path
 
 _ENUMERATED = 512  # corners of one path that are all looked at
 _GRID = 17  # values of a variable with Fourier features
@@ -227,7 +226,12 @@ class TwoStep:
     def _search(self, fixed: Mapping[int, float] | None = None) -> PathSearch:
         on = self._posterior.on_path
         return PathSearch(
-            self._space, on, self._acquisition, self._feasibility, Effort(polished_paths=8), fixed
+            self._space,
+            on,
+            self._acquisition,
+            self._feasibility,
+            PathEffort(polished_paths=8),
+            fixed,
         )
 
 
@@ -248,7 +252,7 @@ def at_levels(weight: Weight, levels: Array, d: int, eta: Array) -> Array:
     return weight.features(X, eta)
 
 
-def promising_paths(posterior: TreePosterior, n: int, rng: np.random.Generator) -> list[Path]:
+def paths_best_by_draws(posterior: TreePosterior, n: int, rng: np.random.Generator) -> list[Path]:
     """Up to ``n`` distinct paths, each the best one under a draw of the weights c.
 
     Given c, a path's value is a sum over its nodes, so its maximum is found without enumerating

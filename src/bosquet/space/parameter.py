@@ -31,9 +31,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.errors import SpaceError
 
-Array: TypeAlias = NDArray[np.float64]
 Option: TypeAlias = str | int | float | bool | None
 
 _LARGEST_INT = 2**50  # beyond these, neighbouring integers share a unit coordinate

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from bosquet.space.parameter import Array
+from bosquet.arrays import Array
 from bosquet.space.structure import Tree
 
 By = Literal["option", "path"]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bosquet.arrays import Array
 from bosquet.space.constraints import Constraint, Forbid
-from bosquet.space.parameter import Array, Choice
+from bosquet.space.parameter import Choice
 
 if TYPE_CHECKING:
     from bosquet.space.tree import Space

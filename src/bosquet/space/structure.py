@@ -31,10 +31,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.errors import SpaceError
-from bosquet.space.parameter import Array, Choice, Option, Parameter
+from bosquet.space.parameter import Choice, Option, Parameter
 
 Parameters = tuple[tuple[str, Parameter], ...]
+Path = tuple[int, ...]
+"""The indices of the nodes that a configuration activates."""
 _PLAIN = re.compile(r"[^/=|\"\s]+")
 
 

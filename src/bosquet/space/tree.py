@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.arrays import Array
 from bosquet.errors import ConfigError, NothingFound, SpaceError
 from bosquet.space import draw, sampling, serial
 from bosquet.space.constraints import Constraint, Forbid, as_constraints
 from bosquet.space.defaults import default_config
-from bosquet.space.parameter import Array, Choice, Parameter, named_parameters
+from bosquet.space.parameter import Choice, Parameter, named_parameters
 from bosquet.space.sampling import By, Method
 from bosquet.space.skeleton import Walk, walk
 from bosquet.space.structure import Dimension, Node, Parameters, Tree

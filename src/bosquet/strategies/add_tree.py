@@ -15,6 +15,15 @@ other acquisitions (App. D) ``search.tree_path``: on the posterior of each path
 interactions (App. E)       chain components
 ==========================  ===============================================================
 
+Algorithm 2, Add-Tree-GP-UCB; u^v and x^v are maximum and maximiser of the bound of node v::
+
+     1, 2   for t = 1, 2, ...                            an ask, after the design
+     3-5        for v in V: x^v, u^v <- max mu^v + sqrt(beta_t) sigma^v    `node_sum._search_node`
+     6-8        l_j <- the path with the largest sum of u^v                `node_sum.best_path`
+     9          x_t <- the x^v of the vertices on l_j                      `maximise_node_sum`
+    10, 11      y_t <- f(x_t), D_t <- D_t-1 and (x_t, y_t)                 `Optimizer.tell`
+    12          fit the GP by maximum likelihood                           `GPStrategy.fit`
+
 Where we differ by default, and why: Algorithm 2 adds a confidence bonus per node, but only sums of
 nodes are observed, so the bonus never vanishes and favours long paths. Expected improvement of the
 path's own posterior does not have that problem.
@@ -22,128 +31,99 @@ path's own posterior does not have that problem.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from bosquet.acquisition.base import LowerBound
 from bosquet.data import key_of
+from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree
-from bosquet.models.base import PathPosterior
-from bosquet.models.surrogate import Surrogate, SurrogatePosterior
-from bosquet.models.warping import WarpName
-from bosquet.search.node_sum import maximise_node_sum, promising_paths
-from bosquet.search.tree_path import Path
+from bosquet.models.covariance import AdditivePosterior, Covariance
+from bosquet.search.node_sum import maximise_node_sum, optimistic_paths
 from bosquet.space import Space
+from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal
-from bosquet.strategies.gp_strategy import (
-    MOST_PATHS,
-    AcquisitionName,
-    Ask,
-    KernelName,
-    Setting,
-    SurrogateStrategy,
-    bound,
-)
-
-Array = NDArray[np.float64]
+from bosquet.strategies.choosing import Ask
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import MOST_PATHS, CovarianceStrategy, GPStrategy, bound
+from bosquet.strategies.options import ModelName, check_paper_kernel
 
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
 
 
-class AddTree(SurrogateStrategy):
+@dataclass(kw_only=True, eq=False)
+class AddTree(CovarianceStrategy):
     """An additive GP over the nodes of a space; expected improvement path by path.
 
-    ``acquisition`` may also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs
-    ``interactions=False``. ``hierarchical=False`` is the paper's model. The other arguments are
-    those of every `GPStrategy`.
+    ``interactions`` are components over all variables along a path (Appendix E), ``constants`` a
+    level for each option of a branching choice; None: as the model has them. ``model="paper"`` has
+    neither: its squared exponentials are fitted by maximum likelihood, without ties between nodes.
+    ``acquisition`` may also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs a
+    model without interactions. The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "add-tree"
+    acquisitions: ClassVar[tuple[str, ...]] = (*GPStrategy.acquisitions, "node-ucb")
 
-    def __init__(
-        self,
-        *,
-        acquisition: AcquisitionName = "logei",
-        interactions: bool = True,
-        constants: bool = True,
-        kernel: KernelName = "evidence",
-        hierarchical: bool = True,
-        explore_every: int | None = 6,
-        transforms: bool = True,
-        warp: bool | WarpName = False,
-    ) -> None:
-        super().__init__(
-            acquisition=acquisition,
-            kernel=kernel,
-            explore_every=explore_every,
-            transforms=transforms,
-            warp=warp,
-        )
-        if acquisition == "node-ucb" and self.warp:
+    model: ModelName = "hierarchical"
+    interactions: bool | None = None
+    constants: bool | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_paper_kernel(self.model, self.kernel)
+        if self.model == "paper" and (self.interactions or self.constants):
+            raise ValueError("model='paper' has no interactions and no constants")
+        if self.acquisition == "node-ucb" and self.warp:
             raise ValueError("acquisition='node-ucb' searches nodes as they are: use warp=False")
-        if acquisition == "node-ucb" and interactions:
+        if self.acquisition == "node-ucb" and self._has(self.interactions):
             raise ValueError(
                 "acquisition='node-ucb' adds up separate nodes, which interactions along a path "
                 "do not allow: use interactions=False, or another acquisition"
             )
-        if not hierarchical and (interactions or constants or kernel != "se"):
-            raise ValueError(
-                "hierarchical=False is the paper's model: it goes with kernel='se', "
-                "interactions=False and constants=False"
-            )
-        self.interactions = interactions
-        self.constants = constants
-        self.hierarchical = hierarchical
+
+    def _has(self, part: bool | None) -> bool:
+        return self.model != "paper" if part is None else part
 
     @classmethod
     def paper(cls) -> Self:
         """Squared exponential, maximum likelihood, no constants or interactions, Algorithm 2."""
-        return cls(
-            acquisition="node-ucb",
-            interactions=False,
-            constants=False,
-            kernel="se",
-            hierarchical=False,
-            explore_every=None,
-            transforms=False,
-        )
+        return cls(acquisition="node-ucb", model="paper", explore_every=None, transforms=False)
 
-    @classmethod
-    def acquisitions(cls) -> tuple[str, ...]:
-        return (*super().acquisitions(), "node-ucb")
+    @property
+    def kernels(self) -> tuple[Kind, ...]:
+        return ("se",) if self.model == "paper" else super().kernels
 
-    def surrogate(self, space: Space, setting: Setting) -> Surrogate:
-        if not self.hierarchical:
-            return Surrogate(space, *paper_add_tree(space))
+    def covariance(self, space: Space, setting: Setting) -> Covariance:
+        if self.model == "paper":
+            return Covariance(space, *paper_add_tree(space))
         components, hyper = add_tree(
             space,
             kind=setting.kernel,
-            interactions=self.interactions,
-            constants=self.constants,
+            interactions=self._has(self.interactions),
+            constants=self._has(self.constants),
         )
-        return Surrogate(space, components, hyper)
+        return Covariance(space, components, hyper)
 
-    def paths_to_search(
-        self, space: Space, posterior: PathPosterior, good: Array, rng: np.random.Generator
-    ) -> list[Path]:
+    def paths_to_search(self, ask: Ask[AdditivePosterior]) -> list[Path]:
         """Where paths are many: those of the good rows, the most promising ones, random ones."""
-        paths = super().paths_to_search(space, posterior, good, rng)
+        paths = super().paths_to_search(ask)
+        space = ask.task.space
         if space.n_paths > MOST_PATHS:
-            additive = cast(SurrogatePosterior, posterior).additive
-            best = promising_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, rng)
-            known = len(good)
+            additive = ask.fitted.posterior.additive
+            best = optimistic_paths(space, additive, _OPTIMISM, MOST_PATHS // 2, ask.rng)
+            known = len(ask.good)
             paths = list(dict.fromkeys([*paths[:known], *best, *paths[known:]]))[:MOST_PATHS]
         return paths
 
-    def _next(self, ask: Ask) -> Proposal | None:
+    def next(self, ask: Ask[AdditivePosterior]) -> Proposal | None:
         task = ask.task
         if self.acquisition == "node-ucb" and task.candidates is None:
             t = len(task.history) + 1
-            additive = cast(SurrogatePosterior, ask.fitted.posterior).additive
+            additive = ask.fitted.posterior.additive
+            # Algorithm 2, lines 3-9.
             x, value = maximise_node_sum(task.space, additive, lambda d: bound(d, t), ask.rng)
             config = task.space.from_unit(x)
             if key_of(config) not in ask.taken and task.space.violation(config) is None:
-                return self.proposal(task.space, config, {task.space.path_label(config): value})
-        return super()._next(ask)
+                return self.proposal(config, value, {task.space.path_label(config): value})
+        return super().next(ask)

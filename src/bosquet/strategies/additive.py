@@ -16,6 +16,15 @@ Algorithm 3, (8), N_Gibbs, p    ``models.graph_learning``
 "No Overlap"                    ``graph="disjoint"``
 ==============================  ==============================================================
 
+Algorithm 1, G-Add-GP-UCB, with what section 4 adds for a graph that is not known::
+
+    1       D_0 <- N_init points at random                                 the design
+    2       for t = 1, ..., N_iter                                         an ask
+    sec. 4      every N_cyc trials: Z, L <- Algorithm 3, from the last ones on   `structured`
+    3           mu^(j), sigma^(j) given D_t-1                              `fit`, `Posterior.of`
+    4           x_t <- argmax phi_t, by Algorithm 2                        `_by_message_passing`
+    5, 6        y_t <- f(x_t) + noise, D_t <- D_t-1 and (x_t, y_t)         `Optimizer.tell`
+
 Where we differ by default, and why: expected improvement of the whole posterior takes the place of
 a sum of bounds, since only sums of components are observed and their own bounds never become tight;
 message passing then says where to start. Graphs learned from few trials are often wrong, so a
@@ -27,53 +36,46 @@ and scales are then fitted under priors. Grids are refined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bosquet.acquisition.base import Acquisition, LowerBound
+from bosquet.acquisition.base import LowerBound
+from bosquet.arrays import Array
 from bosquet.data import Dataset, key_of
 from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
+from bosquet.kernels.components import Kind
 from bosquet.models.additive_graph import (
-    GraphGP,
-    GraphSurrogate,
+    GraphCovariance,
     clique_components,
     cliques_by_node,
     paper_additive,
     variables_of,
 )
-from bosquet.models.base import Belief, PathModel
 from bosquet.models.clique_sum import CliqueSum
+from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.graph_learning import (
     GraphLearning,
-    GraphLikelihood,
     GraphState,
     Learned,
     first_state,
     learn_graph,
 )
-from bosquet.models.surrogate import Surrogate, SurrogateGP, SurrogatePosterior
-from bosquet.models.transform import transform
-from bosquet.search.junction_tree import CliqueSearch, Effort
+from bosquet.models.graph_likelihood import GraphLikelihood
+from bosquet.models.transform import Targets, transform
+from bosquet.search.junction_tree import CliqueSearch, TableEffort
 from bosquet.search.node_sum import best_path
-from bosquet.search.tree_path import Path, on_path
+from bosquet.search.tree_path import PathSearch, on_path
 from bosquet.space import Space
-from bosquet.space.structure import Dimension
+from bosquet.space.structure import Dimension, Path
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import (
-    AcquisitionName,
-    Ask,
-    Fitted,
-    GPStrategy,
-    KernelName,
-    Setting,
-    feasibility_of,
-)
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.fitting import Fitted, Setting
+from bosquet.strategies.gp_strategy import GPStrategy
+from bosquet.strategies.options import ModelName, check_paper_kernel, one_of
 
-Array = NDArray[np.float64]
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
 
 _PAPER_INITIAL = 10
@@ -98,7 +100,8 @@ class GraphSetting(Setting):
         object.__setattr__(self, "lengths", tuple(self.lengths))
 
 
-class Additive(GPStrategy):
+@dataclass(kw_only=True, eq=False)
+class Additive(GPStrategy[SpacePosterior]):
     """An additive GP over groups of variables that may overlap.
 
     The groups are given by name (``groups=[("a", "b"), ("b", "c")]``; whoever is in none is alone),
@@ -108,52 +111,41 @@ class Additive(GPStrategy):
     count as one group of these.
 
     ``acquisition="ucb"`` is the sum of the groups' own bounds, maximised by message passing, which
-    has no place for a ``residual``. ``hierarchical=False`` is the paper's model. On conditional
-    spaces groups join variables of the same node.
+    has no place for a ``residual`` (None: one where it fits). ``model="paper"`` has squared
+    exponentials with the hyper-parameters that Algorithm 3 has sampled. On conditional spaces
+    groups join variables of the same node. The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "additive"
     setting_class: ClassVar[type[Setting]] = GraphSetting
 
-    def __init__(
-        self,
-        *,
-        groups: Iterable[Sequence[str]] | None = None,
-        graph: GraphName | None = None,
-        acquisition: AcquisitionName = "logei",
-        learning: GraphLearning | None = None,
-        residual: bool | None = None,
-        kernel: KernelName = "evidence",
-        hierarchical: bool = True,
-        explore_every: int | None = 6,
-        transforms: bool = True,
-    ) -> None:
-        super().__init__(
-            acquisition=acquisition,
-            kernel=kernel,
-            explore_every=explore_every,
-            transforms=transforms,
-        )
-        if graph is not None and graph not in get_args(GraphName):
-            allowed = ", ".join(map(repr, get_args(GraphName)))
-            raise ValueError(f"graph={graph!r} must be one of {allowed}")
-        if graph is not None and groups is not None:
-            raise ValueError(f"graph={graph!r} and groups={groups!r}: give one of them")
-        if residual and (acquisition == "ucb" or not hierarchical):
+    groups: Iterable[Sequence[str]] | None = None
+    graph: GraphName | None = None
+    learning: GraphLearning = field(default_factory=GraphLearning)
+    residual: bool | None = None
+    model: ModelName = "hierarchical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_paper_kernel(self.model, self.kernel)
+        if self.graph is not None:
+            one_of("graph", self.graph, get_args(GraphName))
+            if self.groups is not None:
+                raise ValueError(
+                    f"graph={self.graph!r} and groups={self.groups!r}: give one of them"
+                )
+        if self.groups is not None:
+            self.groups = _checked_groups(self.groups)
+        elif self.graph is None:
+            self.graph = "learned"
+        has_place = self.model != "paper" and self.acquisition != "ucb"
+        if self.residual and not has_place:
             raise ValueError(
-                "residual=True goes with hierarchical=True and acquisition='logei' or 'ei': "
+                "residual=True goes with model='hierarchical' and acquisition='logei': "
                 "the sum of bounds has no place for a component of all variables"
             )
-        if not hierarchical and (kernel != "se" or transforms):
-            raise ValueError(
-                "hierarchical=False is the paper's model: it goes with kernel='se' and "
-                "transforms=False"
-            )
-        self.groups = None if groups is None else _checked_groups(groups)
-        self.graph: GraphName | None = "learned" if graph is None and groups is None else graph
-        self.learning = GraphLearning() if learning is None else learning
-        self.residual = hierarchical and acquisition != "ucb" if residual is None else residual
-        self.hierarchical = hierarchical
+        if self.residual is None:
+            self.residual = has_place
 
     @classmethod
     def paper(cls) -> Self:
@@ -161,17 +153,20 @@ class Additive(GPStrategy):
         return cls(
             acquisition="ucb",
             learning=_PAPER_LEARNING,
-            kernel="se",
-            hierarchical=False,
+            model="paper",
             explore_every=None,
             transforms=False,
         )
+
+    @property
+    def kernels(self) -> tuple[Kind, ...]:
+        return ("se",) if self.model == "paper" else super().kernels
 
     def check_space(self, space: Space) -> None:
         self._declared(space)
 
     def initial_trials(self, space: Space) -> int:
-        return super().initial_trials(space) if self.hierarchical else _PAPER_INITIAL
+        return super().initial_trials(space) if self.model != "paper" else _PAPER_INITIAL
 
     # -- the graph ---------------------------------------------------------------------------
 
@@ -181,17 +176,24 @@ class Additive(GPStrategy):
             return tuple(edges_of(_indices(space, group) for group in self.groups))
         return tuple(edges_of(variables_of(space))) if self.graph == "full" else None
 
-    def _edges(self, space: Space, setting: Setting) -> tuple[Edge, ...]:
+    def _edges(self, space: Space, setting: GraphSetting) -> tuple[Edge, ...]:
         declared = self._declared(space)
-        return cast(GraphSetting, setting).edges if declared is None else declared
+        return setting.edges if declared is None else declared
+
+    def fit(self, task: Task, data: Dataset, rng: np.random.Generator) -> Fitted[SpacePosterior]:
+        last = self.last_fit(task)
+        assert isinstance(last.setting, GraphSetting)
+        setting, graph = self.structured(task, data, last.setting, rng)
+        if setting != last.setting:  # what was fitted is not what is there now
+            last = replace(last, setting=setting, fitted_at=0)
+        return replace(self.fit_from(last, task, data), about=graph)
 
     def structured(
-        self, task: Task, data: Dataset, last: Setting, rng: np.random.Generator
-    ) -> tuple[Setting, dict[str, Any]]:
-        """The graph to use now: learned when that is due, else the last one."""
-        setting = cast(GraphSetting, last)
+        self, task: Task, data: Dataset, setting: GraphSetting, rng: np.random.Generator
+    ) -> tuple[GraphSetting, dict[str, Any]]:
+        """The graph to use now, learned when that is due, else the last one; and its groups."""
         marginals = {}
-        learns = not self.hierarchical or self.graph in ("learned", "disjoint")
+        learns = self.model == "paper" or self.graph in ("learned", "disjoint")
         n = len(data.y)
         if learns and (not setting.lengths or n - setting.learned_at >= self.learning.every):
             learned = self._learn(task.space, data, setting, rng)
@@ -231,7 +233,7 @@ class Additive(GPStrategy):
             targets.z,
             targets.noise,
             setting.kernel,
-            free_scale=self.hierarchical,
+            free_scale=self.model != "paper",
         )
         start = GraphState(self._edges(space, setting), setting.lengths, setting.noise)
         if not setting.lengths:
@@ -241,74 +243,85 @@ class Additive(GPStrategy):
             kind = "overlap" if self.graph == "learned" else "disjoint"
         return learn_graph(space, likelihood, start, self.learning, rng, kind)
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> SpaceGP:
+        assert isinstance(setting, GraphSetting)
         edges = self._edges(space, setting)
-        if self.hierarchical:
-            surrogate = GraphSurrogate(space, edges, setting.kernel, residual=self.residual)
-            return GraphGP(surrogate, X, z, noise)
-        last = cast(GraphSetting, setting)
-        components, hyper = paper_additive(space, edges, dict(enumerate(last.lengths)), last.noise)
-        return SurrogateGP(Surrogate(space, components, hyper), X, z, noise)
+        if self.model != "paper":
+            covariance = GraphCovariance(space, edges, setting.kernel, residual=bool(self.residual))
+            return SpaceGP(covariance, X, targets.z, targets.noise)
+        lengths = dict(enumerate(setting.lengths))
+        components, hyper = paper_additive(space, edges, lengths, setting.noise)
+        return SpaceGP(Covariance(space, components, hyper), X, targets.z, targets.noise)
 
     # -- the acquisition ---------------------------------------------------------------------
 
-    def _bound(self, task: Task) -> LowerBound:
+    def bound(self, task: Task) -> LowerBound:
         """beta_t = 0.5 log 2t (Table 1)."""
         t = max(len(task.history) + 1 - self.initial_trials(task.space), 1)
         return LowerBound(0.5 * float(np.log(2.0 * t)))
 
-    def acquisition_at(self, task: Task, fitted: Fitted, best: float) -> Acquisition:
-        return (
-            self._bound(task)
-            if self.acquisition == "ucb"
-            else super().acquisition_at(task, fitted, best)
-        )
-
-    def belief_on(self, fitted: Fitted) -> Callable[[Path], Belief]:
+    def path_search(self, ask: Ask[SpacePosterior]) -> PathSearch:
         if self.acquisition != "ucb":
-            return super().belief_on(fitted)
-        additive = cast(SurrogatePosterior, fitted.posterior).additive
+            return super().path_search(ask)
+        on_path = clique_sums(ask.fitted)
+        return PathSearch(ask.task.space, on_path, self.bound(ask.task), feasibility_of(ask.task))
 
-        def clique_sum(path: Path) -> Belief:
-            return CliqueSum(additive, [c for c in additive.components if c.node in path])
-
-        return clique_sum
-
-    def _clique_search(self, task: Task, fitted: Fitted) -> CliqueSearch:
-        additive = cast(SurrogatePosterior, fitted.posterior).additive
+    def clique_search(self, ask: Ask[SpacePosterior]) -> CliqueSearch:
+        additive = ask.fitted.posterior.additive
         # What is refined need not begin on a fine grid: it ends at the same maximum.
-        effort = Effort(evaluations=400) if self.hierarchical else Effort(refine=False)
-        return CliqueSearch(task.space, additive, clique_components(additive.components), effort)
+        paper = self.model == "paper"
+        effort = TableEffort(refine=False) if paper else TableEffort(evaluations=400)
+        components = clique_components(additive.components)
+        return CliqueSearch(ask.task.space, additive, components, effort)
 
-    def starts(
-        self,
-        task: Task,
-        fitted: Fitted,
-        acquisition: Acquisition,
-        rng: np.random.Generator,
-    ) -> tuple[Array, dict[str, Any]]:
-        """The optima of the summed bounds and of the mean, by message passing."""
-        search = self._clique_search(task, fitted)
-        if not search.passes:  # random rows are what the search by paths begins with anyway
-            return super().starts(task, fitted, acquisition, rng)[0], {"search": search.said}
-        rows = [search.maximise(b, rng).rows[0] for b in (self._bound(task), LowerBound(0.0))]
-        return np.array(rows), {"search": search.said}
-
-    def _next(self, ask: Ask) -> Proposal | None:
+    def next(self, ask: Ask[SpacePosterior]) -> Proposal | None:
         task = ask.task
-        if self.acquisition == "ucb" and task.candidates is None and feasibility_of(task) is None:
-            bound = self._bound(task)
-            optimum = self._clique_search(task, ask.fitted).maximise(bound, ask.rng)
-            path = task.space.tree.path_of(best_path(task.space, optimum.values)[1])
-            rows = on_path(task.space, path, optimum.rows.copy())
-            values = bound.value(*self.belief_on(ask.fitted)(path).moments(rows))
-            configs = task.space.from_unit(rows)
-            for config, value in zip(configs, values, strict=True):  # the refined one first
-                if key_of(config) not in ask.taken and task.space.violation(config) is None:
-                    label = task.space.path_label(config)
-                    proposal = self.proposal(task.space, config, {label: float(value)})
-                    return replace(proposal, info=proposal.info | {"search": optimum.said})
-        return super()._next(ask)
+        if task.candidates is not None:
+            return super().next(ask)
+        if self.acquisition == "ucb" and feasibility_of(task) is None:
+            found = self._by_message_passing(ask)
+            if found is not None:
+                return found
+        cliques = self.clique_search(ask)
+        found = self.best_found(ask, self.path_search(ask), self.starts(ask, cliques))
+        return found and replace(found, about=found.about | {"search": cliques.said})
+
+    def starts(self, ask: Ask[SpacePosterior], cliques: CliqueSearch) -> Array | None:
+        """Where the search by paths starts: the optima of the summed bounds and of the mean.
+
+        Where messages cannot be passed there are random rows, which that search has anyway.
+        """
+        if not cliques.passes:
+            return None
+        bounds = (self.bound(ask.task), LowerBound(0.0))
+        return np.array([cliques.maximise(bound, ask.rng).rows[0] for bound in bounds])
+
+    def _by_message_passing(self, ask: Ask[SpacePosterior]) -> Proposal | None:
+        """The maximum of the summed bounds, unless it is taken or violates a constraint."""
+        space, bound = ask.task.space, self.bound(ask.task)
+        # Algorithm 1, line 4.
+        optimum = self.clique_search(ask).maximise(bound, ask.rng)
+        path = space.tree.path_of(best_path(space, optimum.values)[1])
+        rows = on_path(space, path, optimum.rows.copy())
+        values = bound.value(*clique_sums(ask.fitted)(path).moments(rows))
+        configs = space.from_unit(rows)
+        for config, value in zip(configs, values, strict=True):  # the refined one first
+            if key_of(config) not in ask.taken and space.violation(config) is None:
+                found = self.proposal(
+                    config, float(value), {space.path_label(config): float(value)}
+                )
+                return replace(found, about=found.about | {"search": optimum.said})
+        return None
+
+
+def clique_sums(fitted: Fitted[SpacePosterior]) -> Callable[[Path], CliqueSum]:
+    """By path, the belief in which each component has a confidence of its own."""
+    additive = fitted.posterior.additive
+
+    def on_path(path: Path) -> CliqueSum:
+        return CliqueSum(additive, [c for c in additive.components if c.node in path])
+
+    return on_path
 
 
 def _checked_groups(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

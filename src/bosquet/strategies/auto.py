@@ -20,7 +20,7 @@ conditions `boing` alone lost some seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -29,10 +29,11 @@ import numpy as np
 from bosquet.space import Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.additive import Additive
-from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.strategies.base import Batch, Proposal, Strategy, Task, design
 from bosquet.strategies.baselines import Arc
 from bosquet.strategies.boing import BOinG, BOinGPlus
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
+from bosquet.strategies.options import whole
 
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
@@ -42,6 +43,7 @@ _PER_VARIABLE = 20  # trials from which on `boing+` does without them, for each 
 _OTHERS_TURN = 3  # trials, of which the belief that explains less has one
 
 
+@dataclass(kw_only=True, eq=False)
 class Auto(Strategy):
     """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``.
 
@@ -52,39 +54,38 @@ class Auto(Strategy):
 
     name: ClassVar[str] = "auto"
 
-    def __init__(
-        self,
-        *,
-        boing_from: int | None = _VERY_MANY,
-        boing_per_variable: int | None = _PER_VARIABLE,
-    ) -> None:
-        for name, n in (("boing_from", boing_from), ("boing_per_variable", boing_per_variable)):
-            whole = isinstance(n, int) and not isinstance(n, bool)
-            if n is not None and not (whole and n >= 1):
-                raise ValueError(f"{name}={n!r} must be a positive integer, or None")
-        self.boing_from = boing_from
-        self.boing_per_variable = boing_per_variable
+    boing_from: int | None = _VERY_MANY
+    boing_per_variable: int | None = _PER_VARIABLE
+
+    def __post_init__(self) -> None:
+        whole("boing_from", self.boing_from, none=True)
+        whole("boing_per_variable", self.boing_per_variable, none=True)
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         local = self._for_very_many(task)
         if local is not None:
-            return [_by(local.name, proposal) for proposal in local.propose(task, n, rng)]
+            return _by(local.name, local.propose(task, n, rng))
         data = task.history.dataset()
         if len(data.y) < initial_trials(task.space):
-            return [_by("design", proposal) for proposal in design(task, n, rng)]
+            return _by("design", design(task, n, rng))
         rivals = rivals_on(task.space)
         evidence = {} if _compares(len(data.y)) else last_evidence(task, rivals)
         fitted = {}
         if not evidence:
             fitted = {rival.name: rival.fit(task, data, rng) for rival in rivals}
-            evidence = {name: fit.info["fits"][name]["evidence"] for name, fit in fitted.items()}
+            evidence = {name: fit.record.evidence for name, fit in fitted.items()}
         rivals.sort(key=lambda rival: -evidence[rival.name])
         chosen = rivals[-1] if task.index % _OTHERS_TURN == 0 else rivals[0]
         if chosen.name not in fitted:
             fitted[chosen.name] = chosen.fit(task, data, rng)
-        fits = {name: fit.info["fits"][name] for name, fit in fitted.items()}
-        proposals = chosen.propose_from(fitted[chosen.name], task, data, n, rng)
-        return [_by(chosen.name, proposal, fits=fits) for proposal in proposals]
+        batch = Batch(task)
+        found = batch.fill(chosen.proposals_from(fitted[chosen.name], batch, data, rng), n)
+        about = {"evidence": {name: fit.record.evidence for name, fit in fitted.items()}}
+        memory = {"fits": {name: fit.record.to_json() for name, fit in fitted.items()}}
+        return [
+            replace(proposal, memory=memory, about=proposal.about | about)
+            for proposal in _by(chosen.name, found or design(task, n, rng))
+        ]
 
     def _for_very_many(self, task: Task) -> BOinG | None:
         """What proposes when there are very many trials, if there are."""
@@ -99,7 +100,7 @@ class Auto(Strategy):
         return local if len(task.history.complete) >= enough else None
 
 
-def rivals_on(space: Space) -> list[GPStrategy]:
+def rivals_on(space: Space) -> list[GPStrategy[Any]]:
     """The beliefs that may fit a space."""
     if space.n_paths > 1:
         return [AddTree(), Arc()]
@@ -114,11 +115,11 @@ def last_evidence(task: Task, rivals: Sequence[Strategy]) -> dict[str, float]:
     """By name, of the last complete trial that compared them; empty if none has."""
     names = {rival.name for rival in rivals}
     for trial in reversed(task.history.complete):
-        fits = trial.info.get("fits", {})
+        fits = trial.memory.get("fits", {})
         if names <= set(fits) and all(fits[name]["evidence"] is not None for name in names):
             return {name: float(fits[name]["evidence"]) for name in names}
     return {}
 
 
-def _by(strategy: str, proposal: Proposal, **more: Any) -> Proposal:
-    return replace(proposal, info={"strategy": strategy} | proposal.info | more)
+def _by(strategy: str, proposals: Sequence[Proposal]) -> list[Proposal]:
+    return [replace(proposal, strategy=strategy) for proposal in proposals]

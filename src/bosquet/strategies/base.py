@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bosquet.data import History, Key, Trial, jsonable, key_of
+from bosquet.arrays import Array, Index
+from bosquet.data import History, Key, Trial, as_number, jsonable, key_of
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
-from bosquet.space.parameter import Array
 from bosquet.space.sampling import sobol
+from bosquet.space.structure import Path
 from bosquet.strategies.fresh import fresh_configs
 
 _COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
@@ -53,10 +53,14 @@ class Task:
         return frozenset() if self.history.noisy else self.seen
 
     @cached_property
+    def pending_rows(self) -> Array:
+        """Unit vectors of the pending trials."""
+        return self.space.to_unit([trial.config for trial in self.pending])
+
+    @cached_property
     def visited(self) -> Array:
         """Unit vectors of all trials, ended or pending."""
-        pending = self.space.to_unit([trial.config for trial in self.pending])
-        return np.vstack([self.history.units, pending])
+        return np.vstack([self.history.units, self.pending_rows])
 
     def left(self, taken: Collection[Key]) -> list[Config]:
         """The candidates that are not taken."""
@@ -65,10 +69,66 @@ class Task:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A configuration to try, and what the strategy says about it (JSON-able)."""
+    """A configuration to try, what to tell people about it, and what to remember."""
 
     config: Config
-    info: dict[str, Any] = field(default_factory=dict)
+    value: float | None = None
+    """Of the acquisition function, where there is one."""
+    why: str = ""
+    """In one sentence."""
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What later asks of the strategy read: JSON-able, and not for people."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What else there is to tell, by name: JSON-able."""
+    strategy: str | None = None
+    """The name of the strategy whose choice it is."""
+
+    def __post_init__(self) -> None:
+        if self.value is not None:
+            as_number(self.value, "the value of a Proposal")
+
+    def info(self, space: Space) -> dict[str, Any]:
+        """What people read in `Trial.info`."""
+        info: dict[str, Any] = {"path": space.path_label(self.config), "why": self.why}
+        if self.strategy is not None:
+            info["strategy"] = self.strategy
+        if self.value is not None:
+            info["acquisition"] = self.value
+        return dict(jsonable(info | self.about))
+
+
+class Batch:
+    """The proposals made so far in one ask, and what they mean for the next one."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        """As it was before the first proposal."""
+        self.proposals: list[Proposal] = []
+        self.taken = set(task.taken)
+
+    def add(self, proposal: Proposal) -> None:
+        self.proposals.append(proposal)
+        if not self.task.history.noisy:
+            self.taken.add(key_of(proposal.config))
+
+    def fill(self, proposals: Iterable[Proposal], n: int) -> list[Proposal]:
+        """Adds up to ``n`` proposals, each before the next one is made."""
+        for proposal in proposals:
+            self.add(proposal)
+            if len(self.proposals) == n:
+                break
+        return self.proposals
+
+    @property
+    def index(self) -> int:
+        """The number of the next trial."""
+        return self.task.index + len(self.proposals)
+
+    @property
+    def now(self) -> Task:
+        """The task with the proposals made so far pending."""
+        trials = [Trial(self.task.index + i, p.config) for i, p in enumerate(self.proposals)]
+        return replace(self.task, pending=(*self.task.pending, *trials), index=self.index)
 
 
 class Strategy(ABC):
@@ -93,39 +153,47 @@ class Strategy(ABC):
         return cls()
 
 
+class SequentialStrategy(Strategy):
+    """A strategy that makes one proposal after the other, each with those before it pending."""
+
+    @abstractmethod
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        """As many proposals as are taken; the ones already made are in ``batch``.
+
+        It ends where nothing more is found. When it ends without any, as while there are too few
+        trials for a model, the space-filling design proposes.
+        """
+
+    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        batch = Batch(task)
+        return batch.fill(self.proposals(batch, rng), n) or design(task, n, rng)
+
+
 def propose(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     """Asks a strategy, and draws at random what it proposes twice or not at all.
 
     Whether anything is left is decided here, by the space and not by the strategy. Raises what
     `fresh_configs` does when nothing is.
     """
-    proposals: list[Proposal] = []
-    taken = set(task.taken)
-
-    def add(config: Config, info: dict[str, Any]) -> None:
-        if not task.history.noisy:
-            taken.add(key_of(config))
-        proposals.append(Proposal(config, jsonable(info)))
-
+    batch = Batch(task)
     try:
-        for config, info in _wanted(strategy, task, n, rng):
-            if key_of(config) in taken:
-                config = fresh_configs(task, 1, rng, taken)[0]
-                info = info | {"replaced": "a configuration already taken, by a random one"}
-            add(config, info)
-        if len(proposals) < n:
-            why = f"random draw: strategy {strategy.name!r} proposed nothing else"
-            for config in fresh_configs(task, n - len(proposals), rng, taken):
-                add(config, {"path": task.space.path_label(config), "why": why})
+        for proposal in _wanted(strategy, task, n, rng):
+            if key_of(proposal.config) in batch.taken:
+                config = fresh_configs(task, 1, rng, batch.taken)[0]
+                why = {"replaced": "a configuration already taken, by a random one"}
+                proposal = replace(proposal, config=config, about=proposal.about | why)
+            batch.add(proposal)
+        if len(batch.proposals) < n:
+            why_random = f"random draw: strategy {strategy.name!r} proposed nothing else"
+            for config in fresh_configs(task, n - len(batch.proposals), rng, batch.taken):
+                batch.add(Proposal(config, why=why_random, strategy=strategy.name))
     except NOTHING_LEFT:
-        if not proposals:
+        if not batch.proposals:
             raise
-    return proposals
+    return batch.proposals
 
 
-def _wanted(
-    strategy: Strategy, task: Task, n: int, rng: np.random.Generator
-) -> list[tuple[Config, dict[str, Any]]]:
+def _wanted(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     """What a strategy proposes, checked; nothing where it gives up."""
     try:
         proposals = strategy.propose(task, n, rng)[:n]
@@ -140,7 +208,9 @@ def _wanted(
             raise ConfigError(f"strategy {strategy.name!r} proposed a bad one: {error}") from error
         if allowed is not None and key_of(config) not in allowed:
             raise ConfigError(f"strategy {strategy.name!r} proposed {config}: not a candidate")
-        wanted.append((config, proposal.info))
+        by = proposal.strategy or strategy.name
+        memory = jsonable(proposal.memory)
+        wanted.append(replace(proposal, config=config, strategy=by, memory=memory))
     return wanted
 
 
@@ -156,21 +226,17 @@ def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
     """
     points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)
-    taken = set(task.taken)
-    proposals: list[Proposal] = []
+    batch = Batch(task)
     for point in points:
         try:
-            config = _near(task, visits, point, rng, taken)
+            config = _near(task, visits, point, rng, batch.taken)
         except NOTHING_LEFT:
-            if proposals:
+            if batch.proposals:
                 break
             raise
         visits.add(config)
-        if not task.history.noisy:
-            taken.add(key_of(config))
-        path = task.space.path_label(config)
-        proposals.append(Proposal(config, {"path": path, "why": "space-filling design"}))
-    return proposals
+        batch.add(Proposal(config, why="space-filling design"))
+    return batch.proposals
 
 
 def _near(
@@ -209,7 +275,7 @@ class _Visits:
         self._by_path[path] += 1
         self._by_node[list(path)] += 1
 
-    def of(self, paths: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+    def of(self, paths: Sequence[Path]) -> Index:
         return np.array([self._by_path[path] for path in paths])
 
     def least(self, rng: np.random.Generator) -> list[dict[int, int]]:
@@ -223,7 +289,7 @@ class _Visits:
         order = np.lexsort((rng.random(len(paths)), options, self.of(paths)))
         return [self._options(paths[i]) for i in order]
 
-    def _options(self, path: tuple[int, ...]) -> dict[int, int]:
+    def _options(self, path: Path) -> dict[int, int]:
         nodes = [self._tree.nodes[i] for i in path]
         return {node.choice: node.options[0] for node in nodes if len(node.options) == 1}
 

@@ -14,6 +14,20 @@ LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
 c_fail, p_switch (B.2)          `Switching`
 ==============================  ==============================================================
 
+One ask of BOinG; the supplement has the box of the third step, `search.subregion`::
+
+    fewer than n_min trials: a GP on all of them             Appendix B    ``early``
+    forest on all trials, x_g <- argmax of its acquisition   global level  `_forest`, `_global`
+    X_sub <- Algorithm 1 around x_g                          Appendix A    `subregion`
+    LGPGA on the trials inside and a summary of the others   Appendix B.1  `_local`
+    x <- argmax EI in X_sub                                  local level   `improve`
+
+and of BOinG+::
+
+    with p_switch = 0.1 c_fail: the other engine             Eq. (1)       `Switching`
+    TuRBO: the largest X_sub of 20 random configurations     Appendix B.2  `_new_run`
+        an improvement, or a length below 2^-4, ends it                    `_going_on`
+
 Where we differ by default, and why. Targets have the spread of the points inside, and those far
 above are compressed, so that the local model looks at local differences; but their zero is the mean
 of all trials: a model whose prior mean is that of the good points inside expects good values
@@ -27,21 +41,22 @@ so that trials of other branches inform through the variables they share.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
-from bosquet.data import Dataset, History, Key, key_of
+from bosquet.arrays import Array, Bools
+from bosquet.data import Dataset, History, Key
 from bosquet.errors import NOTHING_LEFT
+from bosquet.models.base import PathPosterior
+from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
-from bosquet.models.surrogate import SurrogateGP
 from bosquet.models.transform import exponent, moments, transform
 from bosquet.search.mixed import maximise_mixed
 from bosquet.search.region import Region
@@ -49,29 +64,22 @@ from bosquet.search.subregion import subregion
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
-from bosquet.strategies.base import Proposal, Strategy, Task, design
-from bosquet.strategies.gp_strategy import (
-    Ask,
-    Fitted,
-    explores,
-    feasibility_of,
-    first_free,
-    incumbent,
-    initial_trials,
-    largest_dimension,
-    proposed,
+from bosquet.strategies.base import (
+    Batch,
+    Proposal,
+    SequentialStrategy,
+    Strategy,
+    Task,
+    design,
 )
-from bosquet.strategies.local import (
-    best_candidate,
-    fit_local,
-    improve,
-    local_surrogate,
-    pending_rows,
-)
+from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
+from bosquet.strategies.fitting import Fitted, fit_local
+from bosquet.strategies.gp_strategy import explores, initial_trials, largest_dimension
+from bosquet.strategies.local import improve, local_covariance
+from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.turbo import Trust, Turbo, patience
 
-Array = NDArray[np.float64]
-Inside = NDArray[np.bool_]
+Inside = Bools
 LocalModel = Literal["lgpga", "local", "full"]
 
 _GOOD = 10  # evaluated rows from which the global search starts
@@ -83,7 +91,8 @@ _SAMPLED = 20  # configurations whose subregions TuRBO chooses from
 _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
 
 
-class BOinG(Strategy):
+@dataclass(kw_only=True, eq=False)
+class BOinG(SequentialStrategy):
     """Forest acquisition, subregion around its maximum, local acquisition inside.
 
     Up to ``points_per_dimension`` trials per variable there is a GP on all trials; from there on a
@@ -96,29 +105,17 @@ class BOinG(Strategy):
 
     name: ClassVar[str] = "boing"
 
-    def __init__(
-        self,
-        *,
-        model: LocalModel = "lgpga",
-        points_per_dimension: int = 5,
-        log_cost: bool = False,
-        local_targets: bool = True,
-        explore_every: int | None = 12,
-        early: Strategy | None = None,
-    ) -> None:
-        if model not in ("lgpga", "local", "full"):
-            raise ValueError(f"model={model!r} must be 'lgpga', 'local' or 'full'")
-        whole = isinstance(points_per_dimension, int) and not isinstance(points_per_dimension, bool)
-        if not whole or points_per_dimension < 1:
-            raise ValueError(
-                f"points_per_dimension={points_per_dimension!r} must be a positive integer"
-            )
-        self.model: LocalModel = model
-        self.points_per_dimension = points_per_dimension
-        self.log_cost = log_cost
-        self.local_targets = local_targets
-        self.explore_every = explore_every
-        self.early = AddTree(explore_every=explore_every) if early is None else early
+    model: LocalModel = "lgpga"
+    points_per_dimension: int = 5
+    log_cost: bool = False
+    local_targets: bool = True
+    explore_every: int | None = 12
+    early: Strategy | None = None
+
+    def __post_init__(self) -> None:
+        one_of("model", self.model, get_args(LocalModel))
+        whole("points_per_dimension", self.points_per_dimension)
+        whole("explore_every", self.explore_every, 2, none=True)
 
     @classmethod
     def paper(cls) -> Self:
@@ -137,34 +134,35 @@ class BOinG(Strategy):
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         n_complete = len(task.history.complete)
         if n_complete < max(self.least(task.space), initial_trials(task.space)):
-            return [_by("gp", proposal) for proposal in self.early.propose(task, n, rng)]
-        proposals: list[Proposal] = []
-        taken = set(task.taken)
-        while len(proposals) < n:
-            now = proposed(task, proposals)
+            early = self.early or AddTree(explore_every=self.explore_every)
+            return [_by("gp", proposal) for proposal in early.propose(task, n, rng)]
+        return super().propose(task, n, rng)
+
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        while True:
             found: Proposal | None = None
-            if not explores(task.space, now.index, self.explore_every):
-                found = self.next(now, taken, rng)
+            if not explores(batch.task.space, batch.index, self.explore_every):
+                found = self.next(batch.now, batch.taken, rng)
             else:
                 with suppress(*NOTHING_LEFT):
-                    found = _by("design", design(now, 1, rng)[0])
+                    found = _by("design", design(batch.now, 1, rng)[0])
             if found is None:
-                break
-            if not task.history.noisy:
-                taken.add(key_of(found.config))
-            proposals.append(found)
-        return proposals or design(task, n, rng)
+                return
+            yield found
 
     def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
         """One pass of the loop: x_g, its subregion, the local model, the best point inside."""
         data = task.history.dataset()
         feasibility = feasibility_of(task)
+        # Global level.
         forest = self._forest(task, data, rng)
         candidate = self._global(task, data, forest, feasibility, taken, rng)
         if candidate is None:
             return None
         x = task.space.to_unit(candidate)
+        # Algorithm 1.
         region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
+        # Local level, Appendix B.1.
         fitted, inducing = self._local(task, data, inside)
         best, level = incumbent(task, fitted, data.X)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
@@ -173,17 +171,10 @@ class BOinG(Strategy):
             config, value, why = candidate, None, "best of the forest"
         else:
             (config, value), why = found, "highest logei in the forest's subregion"
-        info = {
-            "path": task.space.path_label(config),
-            "acquisition": value,
-            "why": f"{why} ({int(inside.sum())} of {len(inside)} trials inside)",
-            "subregion": {
-                "volume": region.volume,
-                "inside": int(inside.sum()),
-                "inducing": inducing,
-            },
-        }
-        return _by("boing", Proposal(config, info | fitted.info))
+        n = int(inside.sum())
+        about = {"volume": region.volume, "inside": n, "inducing": inducing}
+        why = f"{why} ({n} of {len(inside)} trials inside)"
+        return _by("boing", Proposal(config, value, why, fitted.memory, {"subregion": about}))
 
     # -- the global level --------------------------------------------------------------------
 
@@ -191,7 +182,7 @@ class BOinG(Strategy):
         """On all trials; pending ones count with what the forest believes of them."""
         z = self._costs(data)
         forest = Forest(task.space, data.X, z, rng)
-        pending = pending_rows(task)
+        pending = task.pending_rows
         if not len(pending):
             return forest
         believed = forest.moments(pending)[0]
@@ -236,17 +227,19 @@ class BOinG(Strategy):
 
     # -- the local level ---------------------------------------------------------------------
 
-    def _local(self, task: Task, data: Dataset, inside: Inside) -> tuple[Fitted, int]:
+    def _local(
+        self, task: Task, data: Dataset, inside: Inside
+    ) -> tuple[Fitted[PathPosterior], int]:
         """The posterior of the local model, and how many inducing points it has."""
         z, noise = self._targets(data, inside)
         m = n_inducing(largest_dimension(task.space), len(z))
         few = int((~inside).sum()) <= m
-        surrogate = local_surrogate(task.space)
+        covariance = local_covariance(task.space)
         if self.model == "lgpga" and not few:
             inner, outer = ((data.X[rows], z[rows], noise[rows]) for rows in (inside, ~inside))
-            return fit_local(task, LocalGlobalGP(surrogate, inner, outer, m), z, noise), m
+            return fit_local(task, LocalGlobalGP(covariance, inner, outer, m), z, noise), m
         rows = inside if self.model == "local" else np.ones(len(z), dtype=bool)
-        gp = SurrogateGP(surrogate, data.X[rows], z[rows], noise[rows])
+        gp = SpaceGP(covariance, data.X[rows], z[rows], noise[rows])
         return fit_local(task, gp, z, noise), 0
 
     def _targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
@@ -310,8 +303,8 @@ def switching(history: History, dimension: int) -> Switching:
     state, best = Switching(), math.inf
     for trial in history.trials:
         loss = history.loss(trial) if trial.state == "complete" else math.inf
-        if trial.info.get("engine") in _ENGINES:
-            state = state.after(trial.info["engine"], loss < best, max(dimension, 1))
+        if trial.memory.get("engine") in _ENGINES:
+            state = state.after(trial.memory["engine"], loss < best, max(dimension, 1))
         best = min(best, loss)
     return state
 
@@ -341,26 +334,26 @@ class BOinGPlus(BOinG):
             found = self._drawn(task, run.region, taken, rng)
         if found is None:
             return super().next(task, taken, rng)
-        about: dict[str, Any] = {"start": run.start, "region": run.region.to_info()}
-        return _by("turbo", Proposal(found.config, found.info | {"turbo": about}))
+        running = {"start": run.start, "region": run.region.to_json()}
+        return _by("turbo", replace(found, memory=found.memory | {"turbo": running}))
 
     def _going_on(self, task: Task, state: Switching, dimension: int) -> _TurboRun | None:
         """The run of the last trial, if that was TuRBO's and its region is not yet too small."""
         history = task.history
         if state.engine != "turbo":
             return None
-        last = next(t for t in reversed(history.trials) if t.info.get("engine") == "turbo")
-        about = last.info["turbo"]
-        region = Region.from_info(task.space, about["region"])
-        before = [t for t in history.complete if t.number < about["start"]]
+        last = next(t for t in reversed(history.trials) if t.memory.get("engine") == "turbo")
+        running = last.memory["turbo"]
+        region = Region.from_json(task.space, running["region"])
+        before = [t for t in history.complete if t.number < running["start"]]
         known = region.contains(task.space.to_unit([t.config for t in before]))
         losses = [history.loss(t) for t, ok in zip(before, known, strict=True) if ok]
         trust = Trust(best=min(losses, default=math.inf))
         for trial in history.trials:
-            if trial.info.get("turbo", {}).get("start") == about["start"]:
+            if trial.memory.get("turbo", {}).get("start") == running["start"]:
                 loss = history.loss(trial) if trial.state == "complete" else math.inf
                 trust = trust.after(loss, patience(dimension))
-        return None if trust.length < _LEAST_LENGTH else _TurboRun(about["start"], region, trust)
+        return None if trust.length < _LEAST_LENGTH else _TurboRun(running["start"], region, trust)
 
     def _new_run(self, task: Task, data: Dataset, rng: np.random.Generator) -> _TurboRun:
         """The largest of some sampled subregions."""
@@ -379,8 +372,7 @@ class BOinGPlus(BOinG):
         found = first_free(task, [Scored(region.path, X, np.zeros(len(X)))], taken)
         if found is None:
             return None
-        path = task.space.path_label(found[0])
-        return Proposal(found[0], {"path": path, "why": "a random point of TuRBO's subregion"})
+        return Proposal(found[0], why="a random point of TuRBO's subregion")
 
 
 @dataclass(frozen=True)
@@ -393,7 +385,9 @@ class _TurboRun:
 
 
 def _by(engine: str, proposal: Proposal) -> Proposal:
-    return replace(proposal, info=proposal.info | {"engine": engine})
+    """What an engine proposes: people read its name, and `switching` counts it."""
+    told = {"engine": engine}
+    return replace(proposal, about=proposal.about | told, memory=proposal.memory | told)
 
 
 def _lowest(X: Array, level: Array, n: int) -> Array:

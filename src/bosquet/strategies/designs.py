@@ -16,10 +16,7 @@ class Random(Strategy):
     name: ClassVar[str] = "random"
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
-        return [
-            Proposal(config, {"path": task.space.path_label(config), "why": "random draw"})
-            for config in fresh_configs(task, n, rng)
-        ]
+        return [Proposal(config, why="random draw") for config in fresh_configs(task, n, rng)]
 
 
 class Sobol(Strategy):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bosquet.arrays import Array
 from bosquet.data import Key, key_of
 from bosquet.errors import NothingFound, SpaceError, SpaceExhausted
 from bosquet.space import Config, Space
-from bosquet.space.parameter import Array
 from bosquet.space.sampling import unit_stream
 
 if TYPE_CHECKING:

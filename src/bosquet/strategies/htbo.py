@@ -5,14 +5,21 @@ J.-A. M. Assael, Z. Wang and N. de Freitas. Heteroscedastic Treed Bayesian Optim
 ==================================  =========================================================
 in the paper                        here
 ==================================  =========================================================
-tree, tau at a point, Eq. (1)       ``models.treed.Cart``
-Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``Leaf.weights``
+tree, tau at a point, Eq. (1)       ``models.cart``
+Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``CartLeaf.weights``
 p(theta)                            not given there: the priors of `AddTree`
 sampling from Eq. (2)               ``inference="mcmc"``, ``models.sampling``
 predictions from all observations   the default; ``leaf_only=True`` is without
 HTBO WARP                           ``warp=True``, ``models.warping``
 adaptive Sobol grid                 ``search="grid"``
 ==================================  =========================================================
+
+The paper has no algorithm box; one iteration (section 3.3) is::
+
+    tree <- CART with at least 5 points in a leaf         section 3.1, Eq. (1)  `Cart`
+    for every leaf: theta <- max or samples of Eq. (2)    section 3.2           `PathLikelihood`
+    predictions in a leaf from all observations           section 3.3           `TreedGP.posterior`
+    x <- argmax EI on an adaptive Sobol grid              section 3.3           `_LeafSearch`
 
 Where we differ by default, and why. A leaf must earn hyper-parameters of its own by predicting its
 trials better with them than with those of all (leave-one-out): few trials are soon over-fitted, and
@@ -25,36 +32,34 @@ explore as those of every `GPStrategy`. On conditional spaces the model in a lea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, cast
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.averaged import AveragedLogEI, Stacked
 from bosquet.acquisition.base import LogEI
-from bosquet.kernels.components import Hyperparameters, Kind
+from bosquet.arrays import Array, Index
 from bosquet.models.add_tree import add_tree
-from bosquet.models.base import PathModel
-from bosquet.models.surrogate import Surrogate
-from bosquet.models.treed import Cart, Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
+from bosquet.models.cart import Cart
+from bosquet.models.covariance import Covariance
+from bosquet.models.priors import Hyperparameters
+from bosquet.models.transform import Targets
+from bosquet.models.treed import Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.leaves import regions
 from bosquet.search.region import Region
-from bosquet.search.tree_path import Path, PathSearch, Scored, on_path
+from bosquet.search.tree_path import PathSearch, Scored, on_path
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
+from bosquet.space.structure import Path
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import (
-    Ask,
-    GPStrategy,
-    KernelName,
-    Setting,
-    feasibility_of,
-)
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import GPStrategy
+from bosquet.strategies.options import one_of, whole
 
-Array = NDArray[np.float64]
-Search = Literal["box", "grid"]
+LeafSearchName = Literal["box", "grid"]
 
 _ROWS = 2048  # scored in one ask, shared among the leaves
 _LEAST_ROWS = 96  # of a leaf
@@ -65,7 +70,8 @@ _GRID = 20_000  # points of the Sobol grid
 _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
 
 
-class HTBO(GPStrategy):
+@dataclass(kw_only=True, eq=False)
+class HTBO(GPStrategy[TreedPosterior]):
     """Gaussian processes on the leaves of a CART; expected improvement leaf by leaf.
 
     For functions that are flat here and jagged there, and noise that differs from place to place.
@@ -78,33 +84,21 @@ class HTBO(GPStrategy):
     """
 
     name: ClassVar[str] = "htbo"
+    acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
 
-    def __init__(
-        self,
-        *,
-        least: int = 5,
-        inference: Inference = "map",
-        leaf_only: bool = False,
-        earned: bool = True,
-        warp: bool | WarpName = False,
-        search: Search = "box",
-        kernel: KernelName = "evidence",
-        explore_every: int | None = 6,
-        transforms: bool = True,
-    ) -> None:
-        super().__init__(kernel=kernel, explore_every=explore_every, transforms=transforms)
-        if isinstance(least, bool) or not isinstance(least, int) or least < 2:
-            raise ValueError(f"least={least!r} must be at least 2 trials in a leaf")
-        if inference not in ("map", "mcmc"):
-            raise ValueError(f"inference={inference!r} must be 'map' or 'mcmc'")
-        if search not in ("box", "grid"):
-            raise ValueError(f"search={search!r} must be 'box' or 'grid'")
-        self.least = least
-        self.inference: Inference = inference
-        self.leaf_only = leaf_only
-        self.earned = earned
-        self.warp = warp_name(warp)
-        self.search = search
+    least: int = 5
+    inference: Inference = "map"
+    leaf_only: bool = False
+    earned: bool = True
+    warp: bool | WarpName = False
+    search: LeafSearchName = "box"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("least", self.least, 2)
+        one_of("inference", self.inference, get_args(Inference))
+        one_of("search", self.search, get_args(LeafSearchName))
+        warp_name(self.warp)
 
     @classmethod
     def paper(cls) -> Self:
@@ -114,15 +108,12 @@ class HTBO(GPStrategy):
             earned=False, search="grid", kernel="matern52", explore_every=None, transforms=False
         )
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
-        return self.treed(space, X, z, noise, setting.kernel)
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:
+        covariance = Covariance(space, *add_tree(space, kind=setting.kernel))
+        z, noise = targets.z, targets.noise
 
-    def treed(self, space: Space, X: Array, z: Array, noise: Array, kernel: Kind) -> TreedGP:
-        """The model of targets at rows; ``noise`` are known variances, NaN where it is learned."""
-        surrogate = Surrogate(space, *add_tree(space, kind=kernel))
-
-        def make(rows: NDArray[np.int64]) -> RowsModel:
-            return on_rows(surrogate, X[rows], z[rows], noise[rows], self.warp)
+        def make(rows: Index) -> RowsModel:
+            return on_rows(covariance, X[rows], z[rows], noise[rows], warp_name(self.warp))
 
         def grow() -> Cart:
             return Cart(space, X, z, self.least)
@@ -131,7 +122,7 @@ class HTBO(GPStrategy):
             grow,
             make,
             noise,
-            starts=_starts(surrogate, make(np.arange(1)).hyper),
+            starts=_starts(covariance, make(np.arange(1)).hyper),
             inference=self.inference,
             leaf_only=self.leaf_only,
             earned=self.earned,
@@ -139,24 +130,23 @@ class HTBO(GPStrategy):
 
     # -- the search, leaf by leaf ------------------------------------------------------------
 
-    def _next(self, ask: Ask) -> Proposal | None:
-        """The best free and feasible configuration found, and the leaf in which it lies."""
-        task, good, rng = ask.task, ask.good, ask.rng
-        posterior = cast(TreedPosterior, ask.fitted.posterior)
-        search = _LeafSearch(task, ask.best)
-        if task.candidates is None:
-            paths = self.paths_to_search(task.space, posterior, good, rng)
-            grid = None if self.search == "box" else _grid(task.space, paths, good, rng)
-            found = self.chosen(ask, search.maximise(posterior, paths, good, rng, grid))
+    def next(self, ask: Ask[TreedPosterior]) -> Proposal | None:
+        space, posterior = ask.task.space, ask.fitted.posterior
+        search = _LeafSearch(ask.task, ask.best)
+        if ask.task.candidates is None:
+            paths = self.paths_to_search(ask)
+            grid = None if self.search == "box" else _grid(space, paths, ask.good, ask.rng)
+            found = self.chosen(ask, search.maximise(posterior, paths, ask.good, ask.rng, grid))
         else:
             rows, candidates = ask.candidates()
             found = self.chosen(ask, search.score(posterior, rows), candidates)
         if found is None:
             return None
-        return replace(found, info=found.info | _about(task.space, posterior, found.config))
+        leaf = _about_leaf(space, posterior, found.config)
+        return replace(found, about=found.about | {"leaf": leaf})
 
 
-def _starts(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
+def _starts(covariance: Covariance, hyper: Hyperparameters) -> list[Array]:
     """Where to start as well: from short length-scales, and from much noise.
 
     A fit that begins with long ones may take for noise what it does not resolve; one that begins
@@ -164,7 +154,7 @@ def _starts(surrogate: Surrogate, hyper: Hyperparameters) -> list[Array]:
     """
     noisy = hyper.mean.copy()
     noisy[np.argmax(hyper.matrix[hyper.noise])] = _LOUD
-    slots = [slot for component in surrogate.components for slot in component.lengths]
+    slots = [slot for component in covariance.components for slot in component.lengths]
     if not slots:
         return [noisy]
     rough = hyper.mean.copy()  # the theta that most length-scales depend on is common to all
@@ -251,7 +241,7 @@ def _grid(
     return rows
 
 
-def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
+def _about_leaf(space: Space, posterior: TreedPosterior, config: Config) -> dict[str, Any]:
     """The leaf of a configuration, in the values of the user."""
     leaf = posterior.leaves[posterior.tree.leaf_of(space.to_unit([config]))[0]]
     cell, where = leaf.cell, {}
@@ -263,4 +253,4 @@ def _about(space: Space, posterior: TreedPosterior, config: Config) -> dict[str,
             ends = np.array([cell.lower[d.index], cell.upper[d.index]])
             where[d.name] = d.parameter.from_unit(ends)
     about = {"leaves": len(posterior.leaves), "trials": len(cell.rows), "where": where}
-    return {"leaf": about | {"own": leaf.own}}
+    return about | {"own": leaf.own}

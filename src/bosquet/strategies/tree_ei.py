@@ -15,6 +15,13 @@ argmax over all leaves (3.1)    ``search="full"``
 one random candidate per path   the design of ``strategies.base``, which visits paths evenly
 ==============================  ==============================================================
 
+The paper has no algorithm box; one ask of ``TreeEI.paper`` is::
+
+    hyper-parameters <- argmax log P(y)                      Eq. (3)       `GPStrategy.fit`
+    P(c | y), P(g_p | c, y_p)                                section 2.2   `TreeGP.posterior`
+    p*, z_p* <- argmax E [y_min - b_p - z_p' c]_+            Eq. (6)       `TwoStep.rank`
+    x* <- argmax E [y_min - g_p*(x) - z_p*' c]_+             Eq. (5)       `TwoStep.maximise`
+
 Where we differ by default, and why: few functions are linear in their shared variables, so these
 have Fourier features; path EI looks at the level of a leaf and not at how deep its minimum may be,
 so a few paths (``k``) are compared by EI itself; step 2 moves the shared variables again, since
@@ -24,26 +31,27 @@ trial explores, as in `AddTree`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self, cast
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.arrays import Array
 from bosquet.kernels.weights import Features
-from bosquet.models.base import PathModel
-from bosquet.models.tree_leaves import LeafSees, TreeLinear
-from bosquet.models.tree_linear import TreeGP, TreePosterior
-from bosquet.search.tree_path import Path
-from bosquet.search.two_step import Promise, TwoStep, promising_paths
+from bosquet.models.transform import Targets
+from bosquet.models.tree_linear import LeafSees, TreeGP, TreeLinear, TreePosterior
+from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 from bosquet.space import Config, Space
-from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
+from bosquet.space.structure import Path
+from bosquet.strategies.base import Proposal
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import GPStrategy
+from bosquet.strategies.options import ModelName, one_of, whole
 
-Array = NDArray[np.float64]
-Search = Literal["two-step", "full"]
+Steps = Literal["two-step", "full"]
 
 _MOST_PATHS = 64  # ranked in one ask
 _MOST_INITIAL = 64  # trials of the paper's design, where paths are more
@@ -51,7 +59,8 @@ _MOST_TRIED = 24  # promises that step 2 looks at before it gives up
 _TOLD = 5  # path EIs in the info
 
 
-class TreeEI(GPStrategy):
+@dataclass(kw_only=True, eq=False)
+class TreeEI(GPStrategy[TreePosterior]):
     """A GP per leaf tied together by random weights at inner nodes; EI in two steps.
 
     ``features`` says how shared variables enter these weights, ``leaf`` whether the GP of a leaf
@@ -62,43 +71,27 @@ class TreeEI(GPStrategy):
     Up to 64 paths are all ranked. Beyond, one ask looks at those of the best trials, at paths
     that are best under draws of the weights, and at random ones.
 
-    ``hierarchical=False`` is the paper's fit: maximum likelihood without ties or priors, Matern-5/2
-    on standardised targets, with one initial trial per path (64 at most).
+    ``model="paper"`` is fitted by maximum likelihood without ties or priors, and begins with one
+    trial per path (64 at most). The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "tree-ei"
+    acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
 
-    def __init__(
-        self,
-        *,
-        features: Features = "fourier",
-        leaf: LeafSees = "own",
-        search: Search = "two-step",
-        k: int = 8,
-        refine_shared: bool = True,
-        hierarchical: bool = True,
-        explore_every: int | None = 6,
-    ) -> None:
-        super().__init__(
-            kernel="evidence" if hierarchical else "matern52",
-            explore_every=explore_every,
-            transforms=hierarchical,
-        )
-        for name, value, allowed in (
-            ("features", features, ("linear", "fourier")),
-            ("leaf", leaf, ("own", "path")),
-            ("search", search, ("two-step", "full")),
-        ):
-            if value not in allowed:
-                raise ValueError(f"{name}={value!r} must be one of {', '.join(allowed)}")
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k={k!r} must be a positive integer")
-        self.features: Features = features
-        self.leaf: LeafSees = leaf
-        self.search: Search = search
-        self.k = k
-        self.refine_shared = refine_shared
-        self.hierarchical = hierarchical
+    features: Features = "fourier"
+    leaf: LeafSees = "own"
+    search: Steps = "two-step"
+    k: int = 8
+    refine_shared: bool = True
+    model: ModelName = "hierarchical"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("features", self.features, get_args(Features))
+        one_of("leaf", self.leaf, get_args(LeafSees))
+        one_of("search", self.search, get_args(Steps))
+        one_of("model", self.model, get_args(ModelName))
+        whole("k", self.k)
 
     @classmethod
     def paper(cls) -> Self:
@@ -108,43 +101,45 @@ class TreeEI(GPStrategy):
             leaf="own",
             k=1,
             refine_shared=False,
-            hierarchical=False,
+            model="paper",
+            kernel="matern52",
+            transforms=False,
             explore_every=None,
         )
 
-    def model(self, space: Space, X: Array, z: Array, noise: Array, setting: Setting) -> PathModel:
+    def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreeGP:
         tree = TreeLinear(
             space,
             list(space.tree.rows_by_path(X)),
             features=self.features,
             leaf=self.leaf,
-            hierarchical=self.hierarchical,
+            hierarchical=self.model != "paper",
             kind="se" if setting.kernel == "se" else "matern52",
         )
-        return TreeGP(tree, X, z, noise)
+        return TreeGP(tree, X, targets.z, targets.noise)
 
     def initial_trials(self, space: Space) -> int:
-        if self.hierarchical:
+        if self.model != "paper":
             return super().initial_trials(space)
         return min(max(space.n_paths, 2), _MOST_INITIAL)
 
-    def _next(self, ask: Ask) -> Proposal | None:
-        """The best free and feasible configuration found, and what to say about it."""
+    def next(self, ask: Ask[TreePosterior]) -> Proposal | None:
         task = ask.task
-        posterior = cast(TreePosterior, ask.fitted.posterior)
         steps = TwoStep(
             task.space,
-            posterior,
+            ask.fitted.posterior,
             LogEI(ask.best, ask.fitted.noise),
             feasibility_of(task),
-            plug_in=not self.hierarchical,
+            plug_in=self.model == "paper",
             refine_shared=self.refine_shared or self.search == "full",
         )
+        # Step 1: paths with values of their shared variables, ranked by path EI, Eq. (6).
         if task.candidates is None:
-            promises = self._ranked(task, posterior, steps, ask.good, ask.rng)
+            promises = self._ranked(ask, steps)
         else:
             rows, candidates = ask.candidates()
             promises = steps.rank_rows(rows)
+        # Step 2: EI, Eq. (5), on the k best of them, and on the next ones if nothing there is free.
         k = len(promises) if self.search == "full" else self.k
         for start in range(0, min(len(promises), max(_MOST_TRIED, k)), max(k, 1)):
             some = promises[start : start + k]
@@ -154,27 +149,18 @@ class TreeEI(GPStrategy):
                 scored = [steps.score(promise.path, rows[promise.path]) for promise in some]
                 free = ask.free(scored, candidates)
             if free is not None:
-                return self._said(task.space, *free, promises, len(some))
+                return self._explained(task.space, *free, promises, len(some))
         return None
 
-    def _ranked(
-        self,
-        task: Task,
-        posterior: TreePosterior,
-        steps: TwoStep,
-        good: Array,
-        rng: np.random.Generator,
-    ) -> list[Promise]:
-        paths = paths_to_rank(task.space, posterior, good, rng)
-        counted = Counter(
-            {path: len(rows) for path, rows in task.space.tree.rows_by_path(task.visited).items()}
-        )
-        return steps.rank(paths, [counted[path] for path in paths], rng)
+    def _ranked(self, ask: Ask[TreePosterior], steps: TwoStep) -> list[Promise]:
+        tree = ask.task.space.tree
+        paths = paths_to_rank(ask.task.space, ask.fitted.posterior, ask.good, ask.rng)
+        visits = {path: len(rows) for path, rows in tree.rows_by_path(ask.task.visited).items()}
+        return steps.rank(paths, [visits.get(path, 0) for path in paths], ask.rng)
 
-    def _said(
+    def _explained(
         self, space: Space, config: Config, value: float, promises: Sequence[Promise], k: int
     ) -> Proposal:
-        label = space.path_label(config)
         if self.search == "full" or space.n_paths == 1:
             why = f"highest log EI ({value:.3g}) of all paths looked at"
         else:
@@ -183,8 +169,7 @@ class TreeEI(GPStrategy):
         ranked: dict[str, float] = {}
         for promise in promises[:_TOLD]:  # a path's spare promises come after its best one
             ranked.setdefault(space.tree.path_label(promise.path), promise.value)
-        info = {"path": label, "acquisition": value, "path_ei": ranked, "why": why}
-        return Proposal(config, info)
+        return Proposal(config, value, why, about={"path_ei": ranked})
 
 
 def paths_to_rank(
@@ -194,6 +179,6 @@ def paths_to_rank(
     if space.n_paths <= _MOST_PATHS:
         return list(space.tree.paths())
     known = list(space.tree.rows_by_path(good))
-    promising = promising_paths(posterior, _MOST_PATHS // 2, rng)
+    promising = paths_best_by_draws(posterior, _MOST_PATHS // 2, rng)
     drawn = [space.path(config) for config in space.sample(rng, _MOST_PATHS, by="path")]
     return list(dict.fromkeys([*known, *promising, *drawn]))[:_MOST_PATHS]

@@ -12,6 +12,16 @@ side lengths L_i             `trust_region`, from the length-scales
 restart                      `current_run`: trials of earlier runs are forgotten
 ===========================  ==================================================================
 
+One ask, for one trust region and one point at a time::
+
+    count successes and failures since the last restart      `current_run`
+    tau_succ successes in a row: L <- min(2 L, L_max)        `Trust.after`
+    tau_fail failures in a row: L <- L / 2                   `Trust.after`
+    L < L_min: restart from a new design                     `current_run`
+    GP on the trials of this run                             `fit_local`
+    hyper-rectangle around the best point, sides L_i         `trust_region`
+    x <- the minimum of a Thompson sample inside             `Turbo._sampled`
+
 Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
 by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the region
 lies on the path of the run's best trial; the model is that of `AddTree`. Categories are not cut:
@@ -21,41 +31,36 @@ only ordered variables have sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, cast
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bosquet.acquisition import thompson
-from bosquet.data import Dataset, History, Key, key_of
+from bosquet.arrays import Array
+from bosquet.data import Dataset, History, Key
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import PartialPosterior
-from bosquet.models.surrogate import Surrogate, SurrogateGP
 from bosquet.models.transform import transform
 from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
-from bosquet.space import Config
-from bosquet.strategies.base import Proposal, Strategy, Task, design
-from bosquet.strategies.gp_strategy import (
+from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task
+from bosquet.strategies.choosing import (
     Ask,
-    Fitted,
+    Found,
+    best_candidate,
     feasibility_of,
     first_free,
     incumbent,
-    largest_dimension,
-    proposed,
 )
-from bosquet.strategies.local import (
-    best_candidate,
-    fit_local,
-    improve,
-    local_surrogate,
-)
+from bosquet.strategies.fitting import fit_local
+from bosquet.strategies.gp_strategy import largest_dimension
+from bosquet.strategies.local import improve, local_covariance
+from bosquet.strategies.options import one_of, whole
 
-Array = NDArray[np.float64]
-Acquisition = Literal["logei", "thompson"]
+TurboAcquisition = Literal["logei", "thompson"]
 
 LEAST_LENGTH = 2.0**-7
 _FIRST = 0.8
@@ -121,17 +126,17 @@ def patience(dimension: int) -> int:
 
 
 def trust_region(
-    surrogate: Surrogate, eta: Array, centre: Array, length: float, within: Region | None = None
+    covariance: Covariance, eta: Array, centre: Array, length: float, within: Region | None = None
 ) -> Region:
     """Sides in proportion to the length-scales, with the volume of a cube of side ``length``.
 
     ``within`` another region, lengths are shares of its sides, and it is not left.
     """
-    space = surrogate.space
+    space = covariance.space
     d = len(space)
     whole = Region(space, centre, np.zeros(d), np.ones(d)) if within is None else within
     logs: dict[int, list[float]] = {}
-    for component in surrogate.components:
+    for component in covariance.components:
         if component.node in whole.path:
             for feature, slot in zip(component.features, component.lengths, strict=True):
                 if feature.kind == "difference":
@@ -151,7 +156,8 @@ def trust_region(
     )
 
 
-class Turbo(Strategy):
+@dataclass(kw_only=True, eq=False)
+class Turbo(SequentialStrategy):
     """A trust region around the best trial, which grows with success and shrinks without.
 
     ``acquisition`` is ``"logei"`` or ``"thompson"``; the latter looks at ``most_points`` points at
@@ -160,46 +166,31 @@ class Turbo(Strategy):
 
     name: ClassVar[str] = "turbo"
 
-    def __init__(
-        self,
-        *,
-        acquisition: Acquisition = "logei",
-        most_points: int = 1000,
-        least_length: float = LEAST_LENGTH,
-    ) -> None:
-        if acquisition not in ("logei", "thompson"):
-            raise ValueError(f"acquisition={acquisition!r} must be 'logei' or 'thompson'")
-        if isinstance(most_points, bool) or not isinstance(most_points, int) or most_points < 1:
-            raise ValueError(f"most_points={most_points!r} must be a positive integer")
-        if not 0.0 < least_length < _FIRST:
-            raise ValueError(f"least_length={least_length!r} must lie between 0 and {_FIRST}")
-        self.acquisition = acquisition
-        self.most_points = most_points
-        self.least_length = least_length
+    acquisition: TurboAcquisition = "logei"
+    most_points: int = 1000
+    least_length: float = LEAST_LENGTH
+
+    def __post_init__(self) -> None:
+        one_of("acquisition", self.acquisition, get_args(TurboAcquisition))
+        whole("most_points", self.most_points)
+        if not 0.0 < self.least_length < _FIRST:
+            raise ValueError(f"least_length={self.least_length!r} must lie between 0 and {_FIRST}")
 
     @classmethod
     def paper(cls) -> Self:
         """Thompson sampling at min(100 d, 5000) points (random ones, not a Sobol sequence)."""
         return cls(acquisition="thompson", most_points=5000)
 
-    def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        task = batch.task
         d = largest_dimension(task.space)
-        initial = 2 * d
-        run = current_run(task.history, initial, patience(d), self.least_length)
-        if run.n_complete < initial:
-            return design(task, n, rng)
+        run = current_run(task.history, 2 * d, patience(d), self.least_length)
+        if run.n_complete < 2 * d:
+            return
         data = _since(task.history, run.start)
-        proposals: list[Proposal] = []
-        taken = set(task.taken)
-        while len(proposals) < n:
-            now = proposed(task, proposals)
-            found = self.step(now, data, run.trust.length, taken, rng)
-            if found is None:
-                break
-            if not task.history.noisy:
-                taken.add(key_of(found.config))
-            proposals.append(found)
-        return proposals or design(task, n, rng)
+        length = run.trust.length
+        while found := self.step(batch.now, data, length, batch.taken, rng):
+            yield found
 
     def step(
         self,
@@ -211,39 +202,34 @@ class Turbo(Strategy):
         within: Region | None = None,
     ) -> Proposal | None:
         """One proposal around the best of the data, and inside a region if there is one."""
-        surrogate = local_surrogate(task.space)
+        covariance = local_covariance(task.space)
         targets = transform(data.y, data.noise)
-        gp = SurrogateGP(surrogate, data.X, targets.z, targets.noise)
+        gp = SpaceGP(covariance, data.X, targets.z, targets.noise)
         fitted = fit_local(task, gp, targets.z, targets.noise)
         best, level = incumbent(task, fitted, data.X)
         order = np.argsort(level, kind="stable")
-        region = trust_region(surrogate, fitted.posterior.eta, data.X[order[0]], length, within)
+        region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
         if self.acquisition == "thompson":
-            found = self._sampled(task, fitted, region, taken, rng)
+            belief = fitted.posterior.additive.of(covariance.components_on(region.path))
+            found = self._sampled(task, belief, region, taken, rng)
         else:
             ask = Ask(task, fitted, best, data.X[order[:_GOOD]], taken, rng)
             found = improve(ask, region, feasibility_of(task))
         if found is None:
             return None
         config, value = found
-        info = {
-            "path": task.space.path_label(config),
-            "acquisition": value,
-            "length": length,
-            "why": f"{self.acquisition} in a trust region of length {length:.3g}",
-        }
-        return Proposal(config, info | fitted.info)
+        why = f"{self.acquisition} in a trust region of length {length:.3g}"
+        return Proposal(config, value, why, fitted.memory, {"length": length})
 
     def _sampled(
         self,
         task: Task,
-        fitted: Fitted,
+        belief: PartialPosterior,
         region: Region,
         taken: Collection[Key],
         rng: np.random.Generator,
-    ) -> tuple[Config, float] | None:
+    ) -> Found | None:
         """The minimum of a function drawn from the posterior, at points of the region."""
-        belief = cast(PartialPosterior, fitted.posterior.on_path(region.path))
 
         def drawn(X: Array) -> Scored:
             values = -thompson.draw(*belief.joint(X), rng)

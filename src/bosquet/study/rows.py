@@ -10,6 +10,7 @@ value, state                    ``value``, ``state`` (a pending trial is RUNNING
 user attribute bosquet:number   ``number``: the logical index that decides a proposal
 ... bosquet:round               how often this number has been queued again
 ... bosquet:info                ``info``
+... bosquet:memory              ``memory``
 ... bosquet:noise_variance      ``noise_variance``
 ... bosquet:reason              ``reason``, or why the row does not count
 ... bosquet:owner               who evaluates it (`Owner`)
@@ -28,7 +29,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bosquet.data import Evaluation, Trial
+from bosquet.data import Evaluation, Trial, stored_info
 from bosquet.errors import StorageError
 from bosquet.space import Space
 from bosquet.study.owner import Owner
@@ -78,6 +79,7 @@ def to_attributes(trial: Trial, round_: int, owner: Owner) -> dict[str, Any]:
         "number": trial.number,
         "round": round_,
         "info": trial.info,
+        "memory": trial.memory,
         "owner": owner.to_dict(),
     }
     return {PREFIX + key: value for key, value in attributes.items()}
@@ -108,10 +110,11 @@ def to_row(space: Space, frozen: Any, where: str) -> Row:
 
 def _to_trial(space: Space, frozen: Any, attributes: Mapping[str, Any]) -> Trial:
     config = space.unqualify(frozen.params)
-    info = attributes["info"]
-    if not isinstance(info, dict):
-        raise TypeError(f"its attribute 'info' is {info!r} instead of a dict")
-    trial = Trial(attributes["number"], config, info=info)
+    for name in ("info", "memory"):
+        if not isinstance(attributes.get(name, {}), dict):
+            raise TypeError(f"its attribute {name!r} is {attributes[name]!r} instead of a dict")
+    info, memory = stored_info(attributes["info"], attributes.get("memory"))
+    trial = Trial(attributes["number"], config, info=info, memory=memory)
     if not frozen.state.is_finished():
         return trial
     if frozen.state.name == "COMPLETE":
@@ -143,6 +146,6 @@ def snapshot(rounds: Iterable[list[Row]]) -> Snapshot:
         elif sum(row.lost == "died" for row in rows) >= _MOST_DEATHS:
             ended.append(replace(last.trial, reason=f"{last.trial.reason}, twice"))
         else:
-            pending = Trial(last.trial.number, last.trial.config, info=last.trial.info)
+            pending = replace(last.trial, state="pending", reason=None)
             lost.append((pending, last.round + 1))
     return Snapshot(tuple(ended), tuple(running), tuple(lost))

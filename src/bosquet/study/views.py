@@ -20,7 +20,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from bosquet.data import Evaluation, Trial
+from bosquet.data import Evaluation, Trial, stored_info
 from bosquet.space import Config, Space
 from bosquet.space.inference import Asked
 from bosquet.space.optuna import distributions, to_parameter
@@ -54,7 +54,8 @@ class View(ABC):
         config = self.config_of(trial)
         if config is None:
             return None
-        begun = Trial(trial.number, config, info=self.info_of(trial))
+        info, memory = self.stored_about(trial)
+        begun = Trial(trial.number, config, info=info, memory=memory)
         as_begun = trial.state in (TrialState.RUNNING, TrialState.PRUNED)
         return begun if as_begun else ended(begun, trial)
 
@@ -62,10 +63,12 @@ class View(ABC):
     def values_of(self, config: Config) -> dict[str, Any]:
         """A configuration as Optuna's values, by name."""
 
-    def info_of(self, trial: FrozenTrial) -> dict[str, Any]:
-        """What the strategy said about a trial; fits of another space do not count."""
+    def stored_about(self, trial: FrozenTrial) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Info and memory of a trial; those of another space do not count."""
         proposal = proposal_of(trial)
-        return dict(proposal["info"]) if proposal.get("space") == self.digest else {}
+        if proposal.get("space") != self.digest:
+            return {}, {}
+        return stored_info(proposal["info"], proposal.get("memory"))
 
 
 def proposal_of(trial: FrozenTrial) -> dict[str, Any]:

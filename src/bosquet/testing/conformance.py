@@ -149,8 +149,10 @@ def check_valid(make: MakeStrategy) -> None:
             plain = (str, int, float, bool, type(None))
             assert all(type(value) in plain for value in config.values()), config
         for trial in optimizer.history.trials:
-            json.dumps(trial.info, allow_nan=False)
+            json.dumps([trial.info, trial.memory], allow_nan=False)
             assert trial.info.get("path") == space.path_label(trial.config)
+            assert isinstance(trial.info.get("why"), str), f"no reason is given for {trial}"
+            assert trial.info["why"], f"no reason is given for {trial}"
 
 
 def check_deterministic(make: MakeStrategy) -> None:

@@ -12,16 +12,26 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bosquet.kernels.components import Component, Hyperparameters
+from bosquet.arrays import Array, Index
+from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature
 from bosquet.kernels.weights import SHORTEST_WAVE, Features, Weight, kind_of
-from bosquet.models.add_tree import LENGTH, NOISE, OWN, Prior, own_features
+from bosquet.models.add_tree import own_features
+from bosquet.models.priors import (
+    LENGTH,
+    LENGTH_BOUNDS,
+    NOISE,
+    OWN,
+    VARIANCE_BOUNDS,
+    Bounds,
+    Hyperparameters,
+    Prior,
+    PriorBuilder,
+)
 from bosquet.space import Space
+from bosquet.space.structure import Path
 
-Array = NDArray[np.float64]
-Path = tuple[int, ...]
 LeafSees = Literal["own", "path"]
 
 # Priors of the default model: one common value per kind, and small deviations from it.
@@ -31,11 +41,7 @@ WAVE = Prior(np.log(0.5), LENGTH.sd)  # with 1, few trials leave a shared variab
 WEIGHT_SD = 0.3
 LEAF_SD = 0.3  # of the variance of one leaf
 FEATURE_SD = 0.3  # of the length-scale of one feature
-_LOG_NOISE = (np.log(1e-9), 0.0)
-_LOG_WAVE = (np.log(SHORTEST_WAVE), np.log(5.0))
-# Bounds of the paper's version, which has no priors.
-_LOG_VARIANCE = (np.log(1e-3), np.log(1e3))
-_LOG_LENGTH = (np.log(0.02), np.log(20.0))
+_WAVE_BOUNDS: Bounds = (np.log(SHORTEST_WAVE), np.log(5.0))  # without a prior
 
 
 def paths_through(space: Space) -> list[int]:
@@ -49,14 +55,14 @@ def paths_through(space: Space) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PathLeaf:
     """What is active on one path."""
 
     path: Path
     kernel: Component | None
     """K_p; None where g_p has no variable, so that it is b_p alone."""
     weights: tuple[Weight, ...]
-    columns: NDArray[np.int64]
+    columns: Index
     """Where their entries are in c."""
 
     @property
@@ -120,10 +126,10 @@ class TreeLinear:
         self.n_weights = sum(sizes)
         """V, the length of c."""
         self.variance_of_column = np.repeat([w.variance for w in self.weights], sizes).astype(int)
-        self.hyper, self.names = slots.finish()
-        self._leaves: dict[Path, Leaf] = {}
+        self.hyper = slots.finish()
+        self._leaves: dict[Path, PathLeaf] = {}
 
-    def leaf(self, path: Sequence[int]) -> Leaf:
+    def leaf(self, path: Sequence[int]) -> PathLeaf:
         path = tuple(path)
         if path not in self._leaves:
             seen = [i for i in path if i in self._seen_by_leaves]
@@ -135,7 +141,7 @@ class TreeLinear:
                 kernel = Component("leaf", path[-1], self.kind, features, variance, lengths)
             mine = [i for i, weight in enumerate(self.weights) if weight.node in path]
             columns = [np.arange(self.starts[i], self.starts[i + 1]) for i in mine]
-            self._leaves[path] = Leaf(
+            self._leaves[path] = PathLeaf(
                 path,
                 kernel,
                 tuple(self.weights[i] for i in mine),
@@ -146,14 +152,6 @@ class TreeLinear:
     def scale(self, eta: Array) -> Array:
         """The prior standard deviation of every entry of c: Sigma_c^1/2."""
         return np.asarray(np.exp(0.5 * eta[self.variance_of_column]))
-
-    def theta(self, named: dict[str, float]) -> Array:
-        """The prior means, with the values that have a name here in their place."""
-        found = zip(self.names, self.hyper.mean, strict=True)
-        return np.array([named.get(name, mean) for name, mean in found])
-
-    def named(self, theta: Array) -> dict[str, float]:
-        return dict(zip(self.names, theta.tolist(), strict=True))
 
 
 def _weights(
@@ -174,84 +172,54 @@ def _weights(
             yield Weight(name, index, dimension, mine, size, variance, length)
 
 
-class _Slots:
-    """Collects the entries of eta, and the named thetas and priors behind them."""
+class _Slots(PriorBuilder):
+    """The entries of eta that the model has: with ties to common values, or without."""
 
     def __init__(self, hierarchical: bool) -> None:
+        super().__init__()
         self._hierarchical = hierarchical
-        self._offsets: list[float] = []  # of eta
-        self._entries: list[list[int]] = []  # of eta: the thetas that are added
-        self._thetas: dict[str, tuple[Prior, float, float]] = {}  # with their bounds
-        self._index: dict[str, int] = {}
 
     def common_variance(self) -> int:
         """That of leaves not yet visited. Without ties nothing is known of it: 1."""
-        return self._eta([("variance", OWN)] if self._hierarchical else [])
+        return self.eta([self.theta("variance", OWN)] if self._hierarchical else [])
 
     def variance(self, path: Path) -> int:
         name = "leaf " + ".".join(map(str, path))
-        return self._tied("variance", OWN, name, LEAF_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
+        if not self._hierarchical:
+            return self._alone(name, 0.0, VARIANCE_BOUNDS)
+        return self._tied("variance", OWN, name, LEAF_SD)
 
     def length(self, feature: Feature, stretch: float) -> int:
         """``stretch``: a function of many variables is expected to be smoother in each."""
         name = f"length {feature.dimension} {feature.kind}"
-        alone = Prior(LENGTH.mean, np.inf)
-        return self._tied("length", LENGTH, name, FEATURE_SD, alone, _LOG_LENGTH, stretch)
+        if not self._hierarchical:
+            return self._alone(name, LENGTH.mean, LENGTH_BOUNDS)
+        return self._tied("length", LENGTH, name, FEATURE_SD, stretch)
 
     def offset(self) -> int:
-        return self._tied("offset", OFFSET, None, 0.0, Prior(OFFSET.mean, np.inf), _LOG_VARIANCE)
+        if not self._hierarchical:
+            return self._alone("offset", OFFSET.mean, VARIANCE_BOUNDS)
+        return self.eta([self.theta("offset", OFFSET)])
 
-    def weight(self, name: str, common: str) -> int:
-        prior = LEVEL if common == "constant" else OWN
-        return self._tied(common, prior, name, WEIGHT_SD, Prior(0.0, np.inf), _LOG_VARIANCE)
+    def weight(self, name: str, common: Literal["constant", "slope"]) -> int:
+        if not self._hierarchical:
+            return self._alone(name, 0.0, VARIANCE_BOUNDS)
+        return self._tied(common, LEVEL if common == "constant" else OWN, name, WEIGHT_SD)
 
     def wave(self, dimension: int) -> int:
         name = f"wave {dimension}"
-        return self._tied("wave", WAVE, name, FEATURE_SD, Prior(WAVE.mean, np.inf), _LOG_WAVE)
-
-    def _tied(
-        self,
-        common: str,
-        prior: Prior,
-        name: str | None,
-        sd: float,
-        alone: Prior,
-        bounds: tuple[float, float],
-        stretch: float = 0.0,
-    ) -> int:
-        """A common value plus a deviation of its own; or, without ties, a value of its own."""
         if not self._hierarchical:
-            return self._eta([(name or common, alone)], bounds=bounds)
-        deviation = [] if name is None else [(name, Prior(0.0, sd))]
-        return self._eta([(common, prior), *deviation], stretch)
+            return self._alone(name, WAVE.mean, _WAVE_BOUNDS)
+        return self._tied("wave", WAVE, name, FEATURE_SD)
 
-    def _eta(
-        self,
-        thetas: Sequence[tuple[str, Prior]],
-        offset: float = 0.0,
-        bounds: tuple[float, float] | None = None,
-    ) -> int:
-        for name, prior in thetas:
-            lower, upper = bounds or (prior.mean - 5 * prior.sd, prior.mean + 5 * prior.sd)
-            self._index.setdefault(name, len(self._index))
-            self._thetas.setdefault(name, (prior, lower, upper))
-        self._entries.append([self._index[name] for name, _ in thetas])
-        self._offsets.append(offset)
-        return len(self._entries) - 1
+    def finish(self) -> Hyperparameters:
+        return self.hyperparameters(NOISE if self._hierarchical else Prior(NOISE.mean, np.inf))
 
-    def finish(self) -> tuple[Hyperparameters, tuple[str, ...]]:
-        sd = NOISE.sd if self._hierarchical else np.inf
-        self._eta([("noise", Prior(NOISE.mean, sd))], bounds=_LOG_NOISE)
-        matrix = np.zeros((len(self._entries), len(self._thetas)))
-        for row, thetas in enumerate(self._entries):
-            matrix[row, thetas] = 1.0
-        priors = list(self._thetas.values())
-        hyper = Hyperparameters(
-            offset=np.array(self._offsets),
-            matrix=matrix,
-            mean=np.array([prior.mean for prior, _, _ in priors]),
-            sd=np.array([prior.sd for prior, _, _ in priors]),
-            lower=np.array([lower for _, lower, _ in priors]),
-            upper=np.array([upper for _, _, upper in priors]),
-        )
-        return hyper, tuple(self._thetas)
+    def _tied(self, common: str, prior: Prior, name: str, sd: float, stretch: float = 0.0) -> int:
+        """A common value plus a deviation of its own."""
+        thetas = [self.theta(common, prior), self.theta(name, Prior(0.0, sd))]
+        return self.eta(thetas, stretch)
+
+    def _alone(self, name: str, start: float, bounds: Bounds) -> int:
+        """A value of its own, by maximum likelihood."""
+        return self.eta([self.theta(name, Prior(start, np.inf), bounds)])

@@ -15,27 +15,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bosquet.arrays import Array, Index
 from bosquet.kernels.stationary import SHAPES
 from bosquet.kernels.weights import Weight
 from bosquet.linalg import cholesky
-from bosquet.models.tree_leaves import Leaf, TreeLinear
-
-if TYPE_CHECKING:
-    from bosquet.models.tree_linear import WeightPosterior
-
-Array = NDArray[np.float64]
+from bosquet.models.tree_linear.structure import PathLeaf, TreeLinear
 
 
 @dataclass(frozen=True)
 class Rows:
     """The rows of one leaf."""
 
-    leaf: Leaf
+    leaf: PathLeaf
     X: Array
     y: Array
     fixed: Array
@@ -66,10 +61,27 @@ class GivenLeaf:
 
 
 @dataclass(frozen=True)
+class WeightPosterior:
+    """c | y ~ N(Lambda_c^-1 f_c, Lambda_c^-1), for weights scaled to unit prior variance.
+
+    One entry more than V: the last is always 0, for padded columns to point to.
+    """
+
+    mean: Array
+    covariance: Array
+    B: Array
+    """Lambda_c = B B', without that entry."""
+
+    def covariance_of(self, columns: Index) -> Array:
+        """Of some columns, for one leaf (v,) or several (g, v)."""
+        return np.asarray(self.covariance[columns[..., :, None], columns[..., None, :]])
+
+
+@dataclass(frozen=True)
 class Factored:
     """A batch, given the hyper-parameters."""
 
-    columns: NDArray[np.int64]
+    columns: Index
     L: Array
     inverse: Array
     """M_p^-1"""

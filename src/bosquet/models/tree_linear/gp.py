@@ -1,53 +1,31 @@
-"""The tree-structured semi-parametric model (Jenatton et al., 2017, section 2).
-
-    y = g_p(x) + z_p' c + noise,    g_p ~ GP(b_p, K_p),    c ~ N(0, Sigma_c)               Eq. (1)
-
-A GP of its own at every leaf p, and random weights c at the inner nodes that tie leaves together.
-
-==================  =========================================================================
-in the paper        here
-==================  =========================================================================
-leaf, path p        a path of the space: the indices of its active nodes
-inner node v        a node that is active on more than one path
-r_v, c_v            `Weight`: per inner node a constant, and one per variable of its own
-x                   variables of nodes on one path only; g_p sees these alone (``leaf="own"``),
-                    since the paper has shared variables enter "in a linear fashion" only; with
-                    ``leaf="path"`` g_p sees all variables of the path
-b_p                 b_p ~ N(0, s_b) and integrated out, that is, K_p + s_b (see below)
-M_p, L_p            covariance of the n_p rows of leaf p with noise, and its Cholesky factor
-Z_p                 (n_p, V_p) rows z'; only the columns of the path. Scaled: Z_p Sigma_c^1/2
-Lambda_c, f_c       for scaled weights: I + sum_p Z_p' M_p^-1 Z_p, and sum_p Z_p' M_p^-1 y_p
-==================  =========================================================================
-
-Everything costs O(V^3 + sum_p n_p^3): the n x n matrix of Eq. (4) is never formed.
-
-The offsets: with one point in every leaf, free b_p explain all data and nothing is shared; with one
-b for all leaves, the leaves below one inner node have the same path EI. So they are shrunk: normal
-around a common value with a variance that is fitted. The common value is 0, since targets are
-standardised and the root, which is on every path, has a weight of its own.
-"""
+"""The model on given rows: likelihood, fit, and what it believes about any path (section 2.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from bosquet.arrays import Array
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import solve
-from bosquet.models.leaf_batch import Batch, Factored, GivenLeaf, Rows, batches
 from bosquet.models.repeats import NOISE_FLOOR, merge
-from bosquet.models.tree_leaves import Leaf, TreeLinear
-
-Array = NDArray[np.float64]
+from bosquet.models.tree_linear.batch import (
+    Batch,
+    Factored,
+    GivenLeaf,
+    Rows,
+    WeightPosterior,
+    batches,
+)
+from bosquet.models.tree_linear.structure import PathLeaf, TreeLinear
+from bosquet.space.structure import Path
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -108,13 +86,6 @@ class TreeGP:
         """The best theta by L-BFGS-B from the given starts, and its log posterior."""
         return maximise(self.log_posterior, self.hyper, starts, max_iterations)
 
-    def remember(self, theta: Array) -> dict[str, float]:
-        """By name: leaves that have not been visited yet have none."""
-        return self.model.named(theta)
-
-    def recall(self, remembered: Any) -> Array | None:
-        return self.model.theta(remembered) if isinstance(remembered, dict) else None
-
     # -- conditioning ------------------------------------------------------------------------
 
     def posterior(self, theta: Array) -> TreePosterior:
@@ -126,23 +97,6 @@ class TreeGP:
             for leaf in batch.split(one, one.alpha(weights))
         ]
         return TreePosterior(self.model, eta, given, weights)
-
-
-@dataclass(frozen=True)
-class WeightPosterior:
-    """c | y ~ N(Lambda_c^-1 f_c, Lambda_c^-1), for weights scaled to unit prior variance.
-
-    One entry more than V: the last is always 0, for padded columns to point to.
-    """
-
-    mean: Array
-    covariance: Array
-    B: Array
-    """Lambda_c = B B', without that entry."""
-
-    def covariance_of(self, columns: NDArray[np.int64]) -> Array:
-        """Of some columns, for one leaf (v,) or several (g, v)."""
-        return np.asarray(self.covariance[columns[..., :, None], columns[..., None, :]])
 
 
 def infer(
@@ -182,7 +136,7 @@ class TreePosterior:
         self._scale = model.scale(eta)
         self._s_b = float(np.exp(eta[model.offset]))
         self._given = {one.rows.leaf.path: one for one in given}
-        self._of_path: dict[tuple[int, ...], tuple[Array, Array]] = {}  # asked for again and again
+        self._of_path: dict[Path, tuple[Array, Array]] = {}  # asked for again and again
 
     def with_pending(self, X: Array) -> TreePosterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
@@ -217,11 +171,6 @@ class TreePosterior:
         """Lambda_c^-1 f_c"""
         return np.asarray(self._scale * self._weights.mean[:-1])
 
-    @cached_property
-    def weights_covariance(self) -> Array:
-        """Lambda_c^-1"""
-        return np.asarray(self._weights.covariance[:-1, :-1] * np.outer(self._scale, self._scale))
-
     def draw_weights(self, n: int, rng: np.random.Generator) -> Array:
         """Draws from P(c | y): (n, V)."""
         V = len(self._scale)
@@ -238,7 +187,7 @@ class TreePosterior:
         """The posterior of g_p + z_p' c at rows of one path."""
         return LeafBelief(self, self.model.leaf(path))
 
-    def moments(self, leaf: Leaf, X: Array) -> tuple[Array, Array]:
+    def moments(self, leaf: PathLeaf, X: Array) -> tuple[Array, Array]:
         """Mean and variance of g_p(x) + z_p' c (section 3.2), at rows of a leaf."""
         return self._moments(leaf, self._z(leaf, X), self._prior(leaf, X), self._cross(leaf, X))
 
@@ -260,20 +209,7 @@ class TreePosterior:
             variance = np.maximum(self._quadratic(leaf, Z), NOISE_FLOOR)
         return mean, variance
 
-    def leaf_moments(self, X: Array, path: Sequence[int], c: Array) -> tuple[Array, Array]:
-        """m_p(x) and S_p(x, x): g_p given the weights c (section 2.2)."""
-        leaf = self.model.leaf(path)
-        prior = self._prior(leaf, X)
-        k = self._cross(leaf, X)
-        if k is None:
-            return np.zeros(len(X)), prior
-        given = self._given[leaf.path]
-        # alpha is M_p^-1 (y_p - Z_p c) at the mean of c; away from it, by the difference.
-        away = (c / self._scale - self._weights.mean[:-1])[leaf.columns]
-        V = solve_triangular(given.L, k.T, lower=True, check_finite=False)
-        return k @ (given.alpha - given.MZ @ away), prior - np.einsum("ij,ij->j", V, V)
-
-    def moments_with_gradients(self, leaf: Leaf, X: Array) -> tuple[Array, Array, Array, Array]:
+    def moments_with_gradients(self, leaf: PathLeaf, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         Z, k = self._z(leaf, X), self._cross(leaf, X)
         mean, variance = self._moments(leaf, Z, self._prior(leaf, X), k)
@@ -299,7 +235,9 @@ class TreePosterior:
 
     # -- parts -------------------------------------------------------------------------------
 
-    def _moments(self, leaf: Leaf, Z: Array, prior: Array, k: Array | None) -> tuple[Array, Array]:
+    def _moments(
+        self, leaf: PathLeaf, Z: Array, prior: Array, k: Array | None
+    ) -> tuple[Array, Array]:
         """m~ and S~ of section 3.2 for a function with covariance ``k`` to the rows of its leaf."""
         mean = Z @ self._on_columns(leaf)[0]
         if k is None:
@@ -310,24 +248,24 @@ class TreePosterior:
         variance += self._quadratic(leaf, Z - k @ given.MZ)  # t_p' Lambda_c^-1 t_p
         return mean + k @ given.alpha, np.maximum(variance, NOISE_FLOOR)
 
-    def _on_columns(self, leaf: Leaf) -> tuple[Array, Array]:
+    def _on_columns(self, leaf: PathLeaf) -> tuple[Array, Array]:
         """Mean and covariance of the scaled weights of a path."""
         if leaf.path not in self._of_path:
             covariance = self._weights.covariance_of(leaf.columns)
             self._of_path[leaf.path] = self._weights.mean[leaf.columns], covariance
         return self._of_path[leaf.path]
 
-    def _quadratic(self, leaf: Leaf, T: Array) -> Array:
+    def _quadratic(self, leaf: PathLeaf, T: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->i", T @ self._on_columns(leaf)[1], T))
 
-    def _z(self, leaf: Leaf, X: Array) -> Array:
+    def _z(self, leaf: PathLeaf, X: Array) -> Array:
         return leaf.features(X, self.eta) * self._scale[leaf.columns]
 
-    def _prior(self, leaf: Leaf, X: Array) -> Array:
+    def _prior(self, leaf: PathLeaf, X: Array) -> Array:
         prior = np.full(len(X), self._s_b)
         return prior if leaf.kernel is None else prior + leaf.kernel.diagonal(X, self.eta)
 
-    def _cross(self, leaf: Leaf, X: Array) -> Array | None:
+    def _cross(self, leaf: PathLeaf, X: Array) -> Array | None:
         """Covariance of g_p at X with the rows of its leaf; None for a leaf without rows."""
         given = self._given.get(leaf.path)
         if given is None:
@@ -354,7 +292,7 @@ class LeafBelief:
     """The posterior at rows of one leaf."""
 
     posterior: TreePosterior
-    leaf: Leaf
+    leaf: PathLeaf
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         return self.posterior.moments(self.leaf, X)

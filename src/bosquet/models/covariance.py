@@ -1,0 +1,126 @@
+"""A covariance on a space: components with their priors, and how rows of the space enter them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from bosquet.arrays import Array, Bools
+from bosquet.kernels.components import Component
+from bosquet.models.base import Belief, PathPosterior
+from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.priors import Hyperparameters
+from bosquet.space import Space
+
+
+class Covariance:
+    """Components that live on the nodes of a space, and read its unit rows as they are.
+
+    Subclasses let components live on other groups of rows, or embed rows first.
+    """
+
+    embeds: ClassVar[bool] = False
+    """Whether components read rows that `embed` has changed."""
+
+    def __init__(
+        self, space: Space, components: Sequence[Component], hyper: Hyperparameters
+    ) -> None:
+        self.space = space
+        self.components = tuple(components)
+        self.hyper = hyper
+
+    def groups(self, X: Array) -> Bools:
+        """Which groups each row belongs to: (n, groups); `Component.node` is a group."""
+        return self.space.tree.node_activity(X)
+
+    def groups_on(self, path: Sequence[int]) -> set[int]:
+        """The groups of every row that lies on a path."""
+        return set(path)
+
+    def components_on(self, path: Sequence[int]) -> list[Component]:
+        """The components that are active at rows of a path."""
+        groups = self.groups_on(path)
+        return [component for component in self.components if component.node in groups]
+
+    def embed(self, X: Array) -> Array:
+        """The rows as the components read them."""
+        return X
+
+    def pull_back(self, X: Array, gradient: Array) -> Array:  # noqa: ARG002 - for embeddings
+        """Derivatives by the coordinates of the space, from those by the embedded ones."""
+        return gradient
+
+    def on_rows(self, X: Array, z: Array, noise: Array | None = None) -> AdditiveGP:
+        """The additive GP of targets at rows of the space."""
+        rows, groups = self.embed(X), self.groups(X)
+        return AdditiveGP(self.components, self.hyper, rows, groups, z, noise)
+
+
+class SpaceGP:
+    """A Gaussian process with a covariance on a space, given some rows of it."""
+
+    def __init__(
+        self, covariance: Covariance, X: Array, z: Array, noise: Array | None = None
+    ) -> None:
+        self._covariance = covariance
+        self._gp = covariance.on_rows(X, z, noise)
+
+    @property
+    def hyper(self) -> Hyperparameters:
+        return self._covariance.hyper
+
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
+        return self._gp.log_likelihood(theta)
+
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
+        return self._gp.fit(starts, max_iterations)
+
+    def posterior(self, theta: Array) -> SpacePosterior:
+        return SpacePosterior(self._covariance, self._gp.posterior(theta))
+
+    def leave_one_out(self, theta: Array) -> Array:
+        return self._gp.leave_one_out(theta)
+
+
+class AdditivePosterior(PathPosterior, Protocol):
+    """The posterior of a sum of components, which can be asked for some of them."""
+
+    @property
+    def additive(self) -> Posterior: ...
+
+
+class SpacePosterior:
+    """The posterior of an additive GP, asked at rows of the space."""
+
+    def __init__(self, covariance: Covariance, additive: Posterior) -> None:
+        self._covariance = covariance
+        self.additive = additive
+
+    @property
+    def eta(self) -> Array:
+        return self.additive.eta
+
+    def on_path(self, path: Sequence[int]) -> Belief:
+        belief = self.additive.of(self._covariance.components_on(path))
+        return Embedded(self._covariance, belief) if self._covariance.embeds else belief
+
+    def with_pending(self, X: Array) -> SpacePosterior:
+        rows, groups = self._covariance.embed(X), self._covariance.groups(X)
+        return SpacePosterior(self._covariance, self.additive.with_pending(rows, groups))
+
+
+class Embedded:
+    """A belief about embedded rows, asked at rows of the space."""
+
+    def __init__(self, covariance: Covariance, belief: Belief) -> None:
+        self._covariance, self._belief = covariance, belief
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        return self._belief.moments(self._covariance.embed(X))
+
+    def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        mean, variance, by_mean, by_variance = self._belief.moments_with_gradients(
+            self._covariance.embed(X)
+        )
+        back = self._covariance.pull_back
+        return mean, variance, back(X, by_mean), back(X, by_variance)

@@ -1,0 +1,205 @@
+"""Hyper-parameters: what is fitted, what it means for a covariance, and what is believed before.
+
+Glossary
+    eta     (E,)  logarithms of variances and length-scales, which components have *slots* into; the
+                  last one is the log of the noise variance
+    theta   (T,)  what is fitted, each with a name; eta = offset + matrix @ theta
+    tie           an eta that is a common theta plus a deviation of its own
+
+Names mean the same in every model of a space. So a fit can go on from that of another model: of
+fewer trials, of another graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bosquet.arrays import Array
+from bosquet.kernels.components import Component, Kind
+from bosquet.kernels.features import Feature
+
+Bounds = tuple[float, float]
+Role = Literal["own", "chain", "constant"]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A normal prior on a logarithm; flat where ``sd`` is infinite."""
+
+    mean: float
+    sd: float
+
+
+# Variances are those of standardised targets, length-scales those of the unit interval.
+OWN = Prior(np.log(2.0), 2.0)  # wide: a parabola is a long and high squared exponential
+CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
+CONSTANT = Prior(np.log(0.3), 1.0)
+LENGTH = Prior(np.log(1.0), 0.7)
+NOISE = Prior(np.log(1e-4), 3.0)
+VARIANCE_SD = 0.2  # of one component about its role
+COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
+FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
+ROOT_FEATURE_LENGTH_SD = 0.7  # the same, of a feature that every trial has: enough to judge it by
+SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
+NOISE_BOUNDS: Bounds = (np.log(1e-9), 0.0)
+# Of maximum likelihood, which has no priors.
+VARIANCE_BOUNDS: Bounds = (np.log(1e-3), np.log(1e3))
+LENGTH_BOUNDS: Bounds = (np.log(0.02), np.log(20.0))
+
+_ROLES: dict[Role, Prior] = {"own": OWN, "chain": CHAIN, "constant": CONSTANT}
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """eta = offset + matrix @ theta, with independent normal priors on theta within bounds.
+
+    A flat prior is an infinite ``sd``. The last entry of eta is the log of the noise variance.
+    """
+
+    offset: Array
+    matrix: Array
+    mean: Array
+    sd: Array
+    lower: Array
+    upper: Array
+    names: tuple[str, ...]
+    """Of theta."""
+
+    def eta(self, theta: Array) -> Array:
+        return np.asarray(self.offset + self.matrix @ theta)
+
+    def log_prior(self, theta: Array) -> tuple[float, Array]:
+        """The log prior up to a constant, and its gradient."""
+        z = (theta - self.mean) / self.sd
+        return -0.5 * float(z @ z), -z / self.sd
+
+    @property
+    def noise(self) -> int:
+        """The slot of the log noise variance."""
+        return len(self.offset) - 1
+
+    def clip(self, theta: Array) -> Array:
+        return np.clip(theta, self.lower, self.upper)
+
+    def remember(self, theta: Array) -> dict[str, float]:
+        """theta by name, for JSON."""
+        return dict(zip(self.names, theta.tolist(), strict=True))
+
+    def recall(self, remembered: Any) -> Array | None:
+        """theta from what this or another model remembered; None where there is nothing.
+
+        What has no name there is at its prior mean. A list is theta without names, as older studies
+        have it: it counts where its length fits.
+        """
+        if isinstance(remembered, Mapping):
+            pairs = zip(self.names, self.mean, strict=True)
+            return np.array([remembered.get(name, mean) for name, mean in pairs])
+        fits = isinstance(remembered, list) and len(remembered) == len(self.mean)
+        return np.array(remembered) if fits else None
+
+
+class PriorBuilder:
+    """Collects thetas with their priors, and the rows of the map from theta to eta."""
+
+    def __init__(self) -> None:
+        self._offsets: list[float] = []  # of eta
+        self._entries: list[list[int]] = []  # of eta: the thetas that are added
+        self._thetas: dict[str, tuple[Prior, Bounds]] = {}
+        self._index: dict[str, int] = {}
+
+    def theta(self, name: str, prior: Prior, bounds: Bounds | None = None) -> int:
+        """The index of a theta, which is made when its name comes up first."""
+        if name not in self._index:
+            self._index[name] = len(self._index)
+            spread = 5 * prior.sd
+            self._thetas[name] = prior, bounds or (prior.mean - spread, prior.mean + spread)
+        return self._index[name]
+
+    def eta(self, thetas: Sequence[int], offset: float = 0.0) -> int:
+        """The slot of a sum of thetas."""
+        self._entries.append(list(thetas))
+        self._offsets.append(offset)
+        return len(self._entries) - 1
+
+    def hyperparameters(self, noise: Prior | float = NOISE) -> Hyperparameters:
+        """The whole map; the noise, which comes last, has a prior or a known log variance."""
+        if isinstance(noise, Prior):
+            self.eta([self.theta("noise", noise, NOISE_BOUNDS)])
+        else:
+            self.eta([], noise)
+        matrix = np.zeros((len(self._entries), len(self._thetas)))
+        for row, thetas in enumerate(self._entries):
+            matrix[row, thetas] = 1.0
+        made = list(self._thetas.values())
+        return Hyperparameters(
+            offset=np.array(self._offsets),
+            matrix=matrix,
+            mean=np.array([prior.mean for prior, _ in made]),
+            sd=np.array([prior.sd for prior, _ in made]),
+            lower=np.array([lower for _, (lower, _) in made]),
+            upper=np.array([upper for _, (_, upper) in made]),
+            names=tuple(self._thetas),
+        )
+
+
+class SumBuilder(PriorBuilder):
+    """Collects the components of a sum with their hierarchical priors.
+
+    Variances are those of a role and length-scales those of one common value, each times a
+    deviation; with ``tied=False`` every one has the whole prior for itself.
+    """
+
+    def __init__(
+        self, kind: Kind, *, tied: bool = True, root_feature_sd: float = ROOT_FEATURE_LENGTH_SD
+    ) -> None:
+        super().__init__()
+        self._kind = kind
+        self._tied = tied
+        self._root_feature_sd = root_feature_sd
+        self._stands_for: dict[Feature, Feature] = {}
+        self.components: list[Component] = []
+        if tied:  # these come first, in every sum
+            self._common = {role: self.theta(f"all {role}", _ROLES[role]) for role in _ROLES}
+            self._common_length = self.theta("all length", LENGTH)
+
+    def share(self, feature: Feature, other: Feature) -> None:
+        """Gives the length-scale of a feature to another one as well."""
+        self._stands_for[other] = feature
+        self._deviation(feature, FEATURE_LENGTH_SD)
+
+    def _deviation(self, feature: Feature, sd: float) -> int:
+        feature = self._stands_for.get(feature, feature)
+        return self.theta(f"{feature.kind} {feature.dimension}", Prior(0.0, sd))
+
+    def add(self, name: str, node: int, features: tuple[Feature, ...], role: Role) -> None:
+        """A component on a node, or on another group of rows."""
+        deviation = Prior(0.0, VARIANCE_SD) if self._tied else _ROLES[role]
+        own = self.theta(f"variance {name}", deviation)
+        variance = self.eta([self._common[role], own] if self._tied else [own])
+        lengths = self._lengths(
+            name, features, FEATURE_LENGTH_SD if node else self._root_feature_sd
+        )
+        kind: Kind = self._kind if features else "constant"
+        self.components.append(Component(name, node, kind, features, variance, lengths))
+
+    def _lengths(self, name: str, features: Sequence[Feature], sd: float) -> tuple[int, ...]:
+        """The slots of the length-scales of one component."""
+        ordered = {f.dimension for f in features if f.kind == "difference"}
+        shared = []
+        if self._tied and features:
+            own = self.theta(f"length {name}", Prior(0.0, COMPONENT_LENGTH_SD))
+            shared = [self._common_length, own]
+        slots = []
+        for f in features:
+            special = f.kind == "overlap" and f.dimension in ordered
+            offset = 0.5 * np.log(len(features)) + SPECIAL_VALUES * special
+            if self._tied:
+                thetas = [*shared, self._deviation(f, sd)]
+            else:
+                thetas = [self.theta(f"length {name}, {f.kind} {f.dimension}", LENGTH)]
+            slots.append(self.eta(thetas, offset))
+        return tuple(slots)

@@ -1,0 +1,138 @@
+"""Choosing a configuration: of the rows that a search has scored, the best one that can be tried.
+
+A row can be tried when its configuration is *free* (neither evaluated nor pending, unless results
+are noisy), violates no constraint, and is not next to a pending trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+
+from bosquet.arrays import Array
+from bosquet.data import Key, key_of
+from bosquet.models.feasibility import Feasibility
+from bosquet.search.region import Region
+from bosquet.search.tree_path import Scored
+from bosquet.space import Config
+from bosquet.space.structure import Path
+from bosquet.strategies.base import Task
+from bosquet.strategies.fitting import Fitted, P
+
+_APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
+_SPARES = 50  # rows of a path looked at when the best are taken or infeasible
+
+Found = tuple[Config, float]
+"""A configuration and its acquisition value."""
+
+
+@dataclass(frozen=True)
+class Ask(Generic[P]):
+    """One configuration that is wanted: what is known, and what is not to be had."""
+
+    task: Task
+    fitted: Fitted[P]
+    best: float
+    """The lowest level known or believed of a trial."""
+    good: Array
+    """Evaluated rows worth perturbing, the best one first."""
+    taken: Collection[Key]
+    rng: np.random.Generator
+
+    def candidates(self) -> tuple[dict[Path, Array], dict[bytes, Config]]:
+        """The rows of the free candidates by path, and the candidate of every row by its bytes.
+
+        Decoding a row instead could change the last digit of a candidate.
+        """
+        left = self.task.left(self.taken)
+        units = self.task.space.to_unit(left)
+        by_path = self.task.space.tree.rows_by_path(units)
+        rows = {path: units[inside] for path, inside in by_path.items()}
+        return rows, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
+
+    def free(
+        self, scored: Sequence[Scored], candidates: Mapping[bytes, Config] | None = None
+    ) -> Found | None:
+        """The best row that can be tried; next to a pending trial if there is no other."""
+        if candidates is not None:
+            return first_free(self.task, scored, self.taken, lambda x: candidates[x.tobytes()])
+        apart = first_free(self.task, scored, self.taken, apart=self.fitted.pending)
+        return apart or first_free(self.task, scored, self.taken)
+
+
+def first_free(
+    task: Task,
+    scored: Sequence[Scored],
+    taken: Collection[Key],
+    decode: Callable[[Array], Config] | None = None,
+    apart: Array | None = None,
+) -> Found | None:
+    """The best row whose configuration is free and feasible, and not next to rows ``apart``."""
+    decode = task.space.from_unit if decode is None else decode
+    balls = [] if apart is None else _kept_clear(task, apart)
+    best: Found | None = None
+    for one in scored:
+        rows = np.ones(len(one.X), dtype=bool)
+        for centre, radius in balls:
+            rows &= np.abs(one.X - centre).max(axis=1) >= radius
+        kept = np.flatnonzero(rows)[:_SPARES]
+        for x, value in zip(one.X[kept], one.values[kept], strict=True):
+            if best is not None and value <= best[1]:
+                break
+            config = decode(x)
+            if key_of(config) not in taken and task.space.violation(config) is None:
+                best = config, float(value)
+                break
+    return best
+
+
+def _kept_clear(task: Task, pending: Array) -> list[tuple[Array, float]]:
+    """Balls around pending rows in which nothing else is tried: centres and radii.
+
+    A ball is smaller where trials have ended nearby: a run that closes in on a minimum must be
+    able to go on there, though one of its last steps is still pending.
+    """
+    ended = task.history.units
+    gaps = np.abs(pending[:, None, :] - ended[None, :, :]).max(axis=2).min(axis=1)
+    return list(zip(pending, np.minimum(_APART, gaps / 2), strict=True))
+
+
+def best_candidate(
+    task: Task,
+    taken: Collection[Key],
+    score: Callable[[Array], Scored],
+    region: Region | None = None,
+) -> Found | None:
+    """The free candidate (in a region) with the highest score."""
+    left = task.left(taken)
+    X = task.space.to_unit(left)
+    if region is not None and left:
+        inside = region.contains(X)
+        left, X = [c for c, ok in zip(left, inside, strict=True) if ok], X[inside]
+    if not left:
+        return None
+    configs = {x.tobytes(): config for x, config in zip(X, left, strict=True)}
+    return first_free(task, [score(X)], taken, lambda x: configs[x.tobytes()])
+
+
+def incumbent(task: Task, fitted: Fitted[P], X: Array) -> tuple[float, Array]:
+    """The lowest level, what is believed of pending trials included; and the level of each row.
+
+    That is its value, or with noise the posterior mean.
+    """
+    level = fitted.means(X) if task.history.noisy else fitted.z
+    best = float(level.min())
+    if len(fitted.pending):
+        best = min(best, fitted.believed(fitted.pending))
+    return best, level
+
+
+def feasibility_of(task: Task) -> Feasibility | None:
+    """The model of where trials fail; None while none has."""
+    if not task.history.failed:
+        return None
+    failed = np.array([trial.state == "failed" for trial in task.history.trials])
+    return Feasibility(task.space, task.history.units, failed)
