@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet.errors import must_be_one_of
 from bosquet.space import Config, Space
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ class History:
     def __init__(
         self, space: Space, trials: Iterable[Trial] = (), direction: Direction = "minimize"
     ) -> None:
-        if direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction={direction!r} must be 'minimize' or 'maximize'")
+        if direction not in get_args(Direction):
+            raise ValueError(must_be_one_of("direction", direction, get_args(Direction)))
         self.space = space
         self.direction: Direction = direction
         self.trials = tuple(sorted(trials, key=lambda trial: trial.number))

@@ -28,6 +28,7 @@ import numpy as np
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
+from bosquet.errors import must_be_one_of
 from bosquet.benchmarks.simulated import simulate
 from bosquet.space import Config
 from bosquet.strategies import STRATEGIES, Strategy
@@ -60,11 +61,10 @@ class Job:
         ours = [*(strategies or {}), *STRATEGIES]
         known_method = self.method in ours or self.method.removesuffix(".paper") in STRATEGIES
         if not known_method and self.method not in PEERS:
-            known = ", ".join([*ours, *PEERS])
-            raise ValueError(f"method={self.method!r} must be one of {known}")
+            raise ValueError(must_be_one_of("method", self.method, [*ours, *PEERS]))
         if self.problem not in problems:
-            known = ", ".join([*(GROUPS if problems is PROBLEMS else ()), *problems])
-            raise ValueError(f"problem={self.problem!r} must be one of {known}")
+            known = [*(GROUPS if problems is PROBLEMS else ()), *problems]
+            raise ValueError(must_be_one_of("problem", self.problem, known))
         if not 0 <= self.noise < math.inf:
             raise ValueError(f"noise={self.noise!r} must be a standard deviation")
         if self.workers < 1 or (self.workers > 1 and self.method in PEERS):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bosquet.errors import SpaceError
+from bosquet.errors import SpaceError, listed
 
 Config = Mapping[str, Any]
 
@@ -49,7 +49,8 @@ class Forbid:
 
     def __str__(self) -> str:
         clauses = [
-            f"{name}={vs[0]!r}" if len(vs) == 1 else f"{name} in {vs!r}" for name, vs in self.values
+            f"{name}={vs[0]!r}" if len(vs) == 1 else f"{name} in ({listed(map(repr, vs))})"
+            for name, vs in self.values
         ]
         return f"not ({' and '.join(clauses)})"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from bosquet.errors import must_be_one_of
 from bosquet.space.parameter import Array
 from bosquet.space.structure import Tree
 
@@ -18,10 +19,9 @@ UnitStream: TypeAlias = Callable[[int], Array]
 
 
 def unit_stream(tree: Tree, rng: np.random.Generator, by: By, method: Method) -> UnitStream:
-    if by not in ("option", "path") or method not in ("random", "sobol"):
-        raise ValueError(
-            f"by={by!r} must be 'option' or 'path'; method={method!r} must be 'random' or 'sobol'"
-        )
+    for what, given, known in (("by", by, get_args(By)), ("method", method, get_args(Method))):
+        if given not in known:
+            raise ValueError(must_be_one_of(what, given, known))
     dimension = len(tree.dimensions)
     seed = int(rng.integers(2**32)) if method == "sobol" else None
     drawn = 0

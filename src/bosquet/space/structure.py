@@ -31,7 +31,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.errors import SpaceError
+from bosquet.errors import SpaceError, listed
 from bosquet.space.parameter import Array, Choice, Option, Parameter
 
 Parameters = tuple[tuple[str, Parameter], ...]
@@ -127,7 +127,7 @@ class Tree:
         options = tuple(self.choice(node.choice).options[i] for i in node.options)
         if len(options) == 1:
             return f"{choice.name}={options[0]!r}"
-        return f"{choice.name} in {options!r}"
+        return f"{choice.name} in ({listed(map(repr, options))})"
 
     def _check_names(self) -> None:
         for name, dimensions in self.by_name.items():

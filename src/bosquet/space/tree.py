@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.errors import ConfigError, NothingFound, SpaceError
+from bosquet.errors import ConfigError, NothingFound, SpaceError, did_you_mean, listed
 from bosquet.space import draw, sampling, serial
 from bosquet.space.constraints import Constraint, Forbid, as_constraints
 from bosquet.space.defaults import default_config
@@ -151,10 +150,8 @@ class Space:
         return f"{name!r} is not active when {choice}={valid[choice]!r}{self._when(dimension)}"
 
     def _unknown(self, name: object) -> str:
-        close = difflib.get_close_matches(str(name), self.tree.by_name, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        known = ", ".join(repr(known) for known in self.tree.by_name)
-        return f"unknown parameter {name!r}{hint or f'; this space has {known}'}"
+        known = f"; this space has {listed(map(repr, self.tree.by_name))}"
+        return f"unknown parameter {name!r}{did_you_mean(name, self.tree.by_name) or known}"
 
     def violation(self, config: Mapping[str, Any]) -> Forbid | Constraint | None:
         """The first constraint that a valid configuration violates, or None."""
@@ -217,7 +214,7 @@ class Space:
         short = {d.qualified_name: d.name for d in self.dimensions}
         for name in config:
             if name not in short:
-                raise ConfigError(f"unknown qualified name {name!r}")
+                raise ConfigError(f"unknown qualified name {name!r}{did_you_mean(name, short)}")
         valid = self.validate({short[name]: value for name, value in config.items()})
         active = self.qualify(valid)
         for name in config:

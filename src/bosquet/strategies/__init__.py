@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bosquet.errors import must_be_one_of
 from bosquet.models.graph_learning import GraphLearning
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.additive import Additive
@@ -69,5 +70,10 @@ def get(strategy: str | Strategy) -> Strategy:
         name, _, version = strategy.partition(".")
         if name in STRATEGIES and version in ("", "paper"):
             return STRATEGIES[name].paper() if version else STRATEGIES[name]()
-    known = ", ".join(sorted(STRATEGIES))
-    raise ValueError(f"strategy={strategy!r} must be one of {known}, or a Strategy instance")
+        if name in STRATEGIES:
+            raise ValueError(
+                f"strategy={strategy!r}: after the dot there can only be 'paper', as in "
+                f"'{name}.paper'"
+            )
+    more = ", one of these with '.paper' behind it, or a Strategy instance"
+    raise ValueError(must_be_one_of("strategy", strategy, sorted(STRATEGIES), more))

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LowerBound
 from bosquet.data import Dataset, key_of
-from bosquet.errors import ConfigError, SpaceError
+from bosquet.errors import ConfigError, SpaceError, must_be_one_of
 from bosquet.graphs import Edge, edges_of, random_tree
 from bosquet.models.additive_graph import (
     GraphGP,
@@ -135,8 +135,7 @@ class Additive(GPStrategy):
             transforms=transforms,
         )
         if graph is not None and graph not in get_args(GraphName):
-            allowed = ", ".join(map(repr, get_args(GraphName)))
-            raise ValueError(f"graph={graph!r} must be one of {allowed}")
+            raise ValueError(must_be_one_of("graph", graph, get_args(GraphName)))
         if graph is not None and groups is not None:
             raise ValueError(f"graph={graph!r} and groups={groups!r}: give one of them")
         if residual and (acquisition == "ucb" or not hierarchical):

@@ -11,14 +11,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, Trial, key_of
-from bosquet.errors import NOTHING_LEFT
+from bosquet.errors import NOTHING_LEFT, must_be_one_of
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief, PathModel, PathPosterior
@@ -156,9 +156,9 @@ class GPStrategy(Strategy):
     ) -> None:
         allowed = self.acquisitions()
         if acquisition not in allowed:
-            raise ValueError(f"acquisition={acquisition!r} must be one of {', '.join(allowed)}")
-        if kernel not in ("evidence", "matern52", "se"):
-            raise ValueError(f"kernel={kernel!r} must be 'evidence', 'matern52' or 'se'")
+            raise ValueError(must_be_one_of("acquisition", acquisition, allowed))
+        if kernel not in get_args(KernelName):
+            raise ValueError(must_be_one_of("kernel", kernel, get_args(KernelName)))
         whole = isinstance(explore_every, int) and not isinstance(explore_every, bool)
         if explore_every is not None and not (whole and explore_every >= 2):
             raise ValueError(f"explore_every={explore_every!r} must be at least 2, or None")

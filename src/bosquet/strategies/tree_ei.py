@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
+from bosquet.errors import must_be_one_of
 from bosquet.kernels.weights import Features
 from bosquet.models.base import PathModel
 from bosquet.models.tree_leaves import LeafSees, TreeLinear
@@ -90,7 +91,7 @@ class TreeEI(GPStrategy):
             ("search", search, ("two-step", "full")),
         ):
             if value not in allowed:
-                raise ValueError(f"{name}={value!r} must be one of {', '.join(allowed)}")
+                raise ValueError(must_be_one_of(name, value, allowed))
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ValueError(f"k={k!r} must be a positive integer")
         self.features: Features = features
