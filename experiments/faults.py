@@ -1,6 +1,6 @@
 """Kills studies and Dask workers by SIGKILL at random moments. Writes docs/faults.md.
 
-    python experiments/faults.py [--kills 200] [--dask-kills 40]
+    python experiments/faults.py  # --help says how many kills of each kind
 
 A study writes down each trial after it has been told. Afterwards: trials told and not stored
 (lost), told or stored twice (duplicates), and studies that did not end exactly as the one that
@@ -29,6 +29,8 @@ import dask
 import distributed
 import numpy as np
 import optuna
+from orphans import COLUMNS as ORPHAN_COLUMNS
+from orphans import orphans
 from postgres import Postgres
 
 import bosquet as bq
@@ -38,6 +40,10 @@ ROOT = Path(__file__).parent.parent
 SEED = 0
 TRIALS = 20  # of a study that is killed
 SHARE = 0.25  # of the time of an unkilled study, between two kills in the mean
+BIRTH_SECONDS = 0.4  # in which a new study is killed
+SHARED_PROCESSES = 4
+SHARED_TRIALS = 60
+SHARED_SECONDS = 1.0  # between two kills of a process that shares a study, in the mean
 DASK_WORKERS = 3
 DASK_TRIALS = 40
 DASK_SECONDS = 1.5  # between two kills of a worker, in the mean: each is replaced meanwhile
@@ -152,6 +158,81 @@ def killed_studies(strategy: str, kills: int, postgres: Postgres | None) -> Coun
     return total
 
 
+# -- a study killed while it is being made ---------------------------------------------------
+
+
+def killed_at_birth(kills: int) -> Counter[str]:
+    """New studies killed within their first moments; the next start must finish each of them."""
+    rng = random.Random(SEED)
+    options = {"n_trials": 2, "seed": 0, "strategy": "random"}
+    total: Counter[str] = Counter()
+    while total["kills"] < kills:
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            storage, told = directory / "runs.db", directory / "told"
+            told.touch()
+            for _ in range(3):
+                process = started(storage, told, options)
+                process.join(rng.uniform(0, BIRTH_SECONDS))
+                if process.exitcode is None and process.pid is not None:
+                    os.kill(process.pid, signal.SIGKILL)
+                    total["kills"] += 1
+                    process.join()
+            last = started(storage, told, options)
+            last.join()
+            total["errors"] += last.exitcode != 0
+            total += check(storage, told)[0]
+            total["files left"] += sum(file.name.startswith(".") for file in directory.iterdir())
+    return total
+
+
+# -- processes that share a study, killed ----------------------------------------------------
+
+
+def shared_study(storage: Any, told: Path, seed: int, rng: random.Random) -> Counter[str]:
+    """A study of several processes; one of them is killed and replaced now and then."""
+    options = {"n_trials": SHARED_TRIALS, "seed": seed, "strategy": "random"}
+    told.touch()
+    study(storage, told, options | {"n_trials": 1})
+    processes = [started(storage, told, options) for _ in range(SHARED_PROCESSES)]
+    kills = errors = 0
+    while all(process.exitcode is None for process in processes):
+        time.sleep(rng.expovariate(1 / SHARED_SECONDS))
+        victim = rng.randrange(SHARED_PROCESSES)
+        pid = processes[victim].pid
+        if processes[victim].exitcode is None and pid is not None:
+            os.kill(pid, signal.SIGKILL)
+            kills += 1
+            processes[victim].join()
+            processes[victim] = started(storage, told, options)
+    for process in processes:
+        process.join()
+        errors += process.exitcode != 0
+    counts, _ = check(storage, told)
+    counts.update(kills=kills, errors=errors, withdrawn=withdrawn(storage))
+    return counts
+
+
+def withdrawn(storage: Any) -> int:
+    """How many rows lost races have left behind."""
+    url = storage if isinstance(storage, str) else f"sqlite:///{storage}"
+    opened = optuna.storages.RDBStorage(url)
+    rows = opened.get_all_trials(opened.get_study_id_from_name("bosquet"))
+    opened.engine.dispose()
+    return sum("withdrawn" in row.user_attrs.get("bosquet:reason", "") for row in rows)
+
+
+def shared_studies(kills: int, postgres: Postgres | None) -> Counter[str]:
+    rng = random.Random(SEED)
+    total: Counter[str] = Counter()
+    while total["kills"] < kills:
+        with tempfile.TemporaryDirectory() as name:
+            storage = postgres.new_database() if postgres else Path(name) / "runs.db"
+            total += shared_study(storage, Path(name) / "told", total["studies"], rng)
+        print("shared", "PostgreSQL" if postgres else "SQLite", dict(total), flush=True)
+    return total
+
+
 # -- killed workers --------------------------------------------------------------------------
 
 
@@ -222,6 +303,24 @@ STUDY_COLUMNS = {
     "different": "NOT as the unkilled one",
     "died twice": "a trial died twice",
 }
+BIRTH_COLUMNS = {
+    "studies": "studies",
+    "kills": "kills",
+    "told": "trials told",
+    "lost": "lost",
+    "duplicates": "told twice",
+    "errors": "not finished by the next start",
+    "files left": "temporary files left",
+}
+SHARED_COLUMNS = {
+    "studies": "studies",
+    "kills": "kills",
+    "told": "trials told",
+    "lost": "lost",
+    "duplicates": "told twice",
+    "errors": "ended with an error",
+    "withdrawn": "rows left by lost races",
+}
 WORKER_COLUMNS = {
     "studies": "studies",
     "kills": "kills",
@@ -252,6 +351,21 @@ has failed, and is not tried a third time, since an evaluation that takes the ma
 so for ever. What comes after it then rests on one result less. Kills as frequent as these hit the
 same trial twice in the studies of the last column; all others ended exactly as the unkilled one.
 
+## Killed while the study is being made
+
+New studies, killed up to three times within their first {birth_seconds} s (while the database, its
+tables, the study and its description are being made), then started once more.
+
+{birth}
+
+## Killed processes that share a study
+
+{shared_processes} processes on one study of {shared_trials} trials with the strategy `random`; one
+of them is killed by SIGKILL {shared_seconds} s apart in the mean, also while it proposes, and
+replaced.
+
+{shared}
+
 ## Killed Dask workers
 
 `minimize` on a cluster of {workers} worker processes, one of which is killed by SIGKILL
@@ -262,6 +376,13 @@ when each trial is stored once, with its value or as failed.
 
 With `allowed-failures: 0` a kill costs the trial that was running on that worker, or none if it was
 idle. By default Dask evaluates such a trial again elsewhere, up to three times.
+
+## Orphans
+
+`minimize(n_jobs=2)` killed by SIGKILL at random moments; which of its processes are left a second
+later, those included that its evaluations have started (`experiments/orphans.py`).
+
+{orphans}
 """
 
 
@@ -275,7 +396,10 @@ def table(title: str, columns: dict[str, str], rows: dict[str, Counter[str]]) ->
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--birth-kills", type=int, default=200)
+    parser.add_argument("--shared-kills", type=int, default=100)
     parser.add_argument("--dask-kills", type=int, default=40)
+    parser.add_argument("--orphan-kills", type=int, default=20, help="of each case")
     options = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it mourns every worker
     with tempfile.TemporaryDirectory() as directory:  # imports what the forks need
@@ -286,6 +410,11 @@ def main() -> None:
             "`add-tree`, SQLite": killed_studies("add-tree", options.kills, None),
             "`random`, PostgreSQL": killed_studies("random", options.kills, postgres),
         }
+        shared = {
+            "SQLite": shared_studies(options.shared_kills, None),
+            "PostgreSQL": shared_studies(options.shared_kills, postgres),
+        }
+    birth = {"SQLite": killed_at_birth(options.birth_kills)}
     workers = {
         "0": killed_workers(0, options.dask_kills),
         "3 (the default)": killed_workers(3, options.dask_kills),
@@ -301,10 +430,17 @@ def main() -> None:
         seed=SEED,
         trials=TRIALS,
         studies=table("strategy, storage", STUDY_COLUMNS, studies),
+        birth_seconds=BIRTH_SECONDS,
+        birth=table("storage", BIRTH_COLUMNS, birth),
+        shared_processes=SHARED_PROCESSES,
+        shared_trials=SHARED_TRIALS,
+        shared_seconds=SHARED_SECONDS,
+        shared=table("storage", SHARED_COLUMNS, shared),
         workers=DASK_WORKERS,
         dask_seconds=DASK_SECONDS,
         dask_trials=DASK_TRIALS,
         dask_table=table("`allowed-failures`", WORKER_COLUMNS, workers),
+        orphans=table("killed", ORPHAN_COLUMNS, orphans(options.orphan_kills)),
     )
     (ROOT / "docs" / "faults.md").write_text(text, encoding="utf-8")
     print(text)

@@ -9,6 +9,7 @@ import bosquet
 
 LAYERS = [
     "errors",
+    "text",
     "space",
     "data",
     "linalg",

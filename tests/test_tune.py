@@ -93,7 +93,7 @@ def test_the_page_about_the_command_line(capsys):
                 assert program == "bosquet"
                 assert main(arguments) == 0, line
                 ran.append(arguments[0])
-    assert ran == ["tune", "tune", "tune", "show", "best", "export", "export"]
+    assert ran == ["tune", "tune", "tune", "show", "best", "best", "export", "export"]
     assert "goes on after 12 trials" in capsys.readouterr().err
     assert len(load_history("runs.db", "solver").complete) == 12
     assert len(json.loads(Path("trials.json").read_text())) == 12
@@ -104,7 +104,8 @@ def test_a_function_in_a_file_here_and_in_workers(capsys):
     shown = capsys.readouterr()
     assert "8 trials, " in shown.out
     assert "ValueError: [red] 0." in shown.out
-    assert shown.err == ""  # no progress bar in a pipe
+    assert "8 of 8 trials" in shown.err.splitlines()[-1]  # lines instead of a bar in a pipe
+    assert "\x1b" not in shown.err
     assert tuned_function("--jobs", "2", trials=12) == 0
     assert "12 trials, 8 of them from before" in capsys.readouterr().out
     history = read_study("runs.db").history
@@ -218,7 +219,17 @@ def test_a_command_and_what_is_shown_of_it(capsys):
 
 def test_no_value_at_all(capsys):
     failing = "sh -c 'echo no luck with {a} >&2; exit 3' {?n:{n}}"
-    assert tuned("--space", "space.json", "--command", failing, trials=7) == 1
+    command = ["--space", "space.json", "--command", failing]
+    assert tuned(*command, "--on-failure", "raise", trials=7) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert re.search(r"^bosquet: trial 0 failed: exit code 3; stderr: no luck", shown.err, re.M)
+    assert tuned(*command, trials=20) == 1
+    shown = capsys.readouterr()
+    assert "6 trials, 1 of them from before, 6 failed, in " in shown.out
+    stopped = r"s \(5 trials failed alike and none brought a value: exit code 3; stderr: no luck"
+    assert re.search(stopped, shown.out)
+    assert tuned(*command, "--on-failure", "continue", trials=7) == 1
     capsys.readouterr()
     assert main(["show", "runs.db"]) == 0
     shown = capsys.readouterr().out
@@ -270,7 +281,7 @@ def test_running_and_left_trials_are_told_apart(capsys):
     def interrupted(config):
         raise KeyboardInterrupt
 
-    bq.minimize(interrupted, space, n_trials=3, storage="runs.db", seed=0)
+    bq.minimize(interrupted, space, n_trials=3, storage="runs.db", seed=0, allow_changed=True)
     assert main(["show", "runs.db"]) == 0
     shown = capsys.readouterr().out
     assert "3 trials: 2 complete, 0 failed, 1 to be taken up again" in shown
@@ -392,7 +403,7 @@ def test_ctrl_c_while_workers_start(tmp_path):
     command += ["--command", COMMAND, "--trials", "3"]
     study = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     children = Path(f"/proc/{study.pid}/task/{study.pid}/children")
-    while not any("spawn_main" in _command_line(pid) for pid in children.read_text().split()):
+    while not any("supervisor.py" in _command_line(pid) for pid in children.read_text().split()):
         time.sleep(0.005)
     time.sleep(0.1)
     os.killpg(study.pid, signal.SIGINT)

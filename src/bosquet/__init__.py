@@ -1,19 +1,30 @@
 """bosquet: Bayesian optimization that uses the structure of a search space."""
 
+import logging
+
 from bosquet import benchmarks, strategies
 from bosquet.data import Evaluation, History, Trial
-from bosquet.errors import ConfigError, SpaceError, SpaceExhausted, StorageError
+from bosquet.errors import (
+    ConfigError,
+    EvaluationError,
+    SpaceError,
+    SpaceExhausted,
+    StorageError,
+)
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Constraint, Float, Forbid, Int, Space
-from bosquet.study import Result, maximize, minimize
+from bosquet.study import Result, Study, maximize, minimize
 
 __version__ = "0.1.0.dev0"
+
+logging.getLogger("bosquet").addHandler(logging.NullHandler())  # who wants the log asks for it
 
 __all__ = [
     "Choice",
     "ConfigError",
     "Constraint",
     "Evaluation",
+    "EvaluationError",
     "Float",
     "Forbid",
     "History",
@@ -24,6 +35,7 @@ __all__ = [
     "SpaceError",
     "SpaceExhausted",
     "StorageError",
+    "Study",
     "Trial",
     "benchmarks",
     "maximize",

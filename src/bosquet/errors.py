@@ -26,6 +26,10 @@ NOTHING_LEFT = (SpaceExhausted, NothingFound)
 """What ends a search for a further configuration."""
 
 
+class EvaluationError(RuntimeError):
+    """An evaluation has failed in a run that was told not to accept that."""
+
+
 class StorageError(OSError):
     """A stored study cannot be read or written; what is in it stays as it is."""
 
@@ -40,8 +44,8 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
 def must_be_one_of(what: str, given: object, known: Iterable[str], more: str = "") -> str:
     """The message for a name that is not known: what there is, and which was perhaps meant."""
     names = list(known)
-    listed = ", ".join(map(repr, names))
-    return f"{what}={given!r} must be one of {listed}{more}{did_you_mean(given, names)}"
+    known = ", ".join(map(repr, names))
+    return f"{what}={given!r} must be one of {known}{more}{did_you_mean(given, names)}"
 
 
 def listed(texts: Iterable[str], width: int = 200) -> str:

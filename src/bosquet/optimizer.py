@@ -119,8 +119,11 @@ class Optimizer:
                 return []
             raise
 
-    def follow(self, ended: Iterable[Trial], pending: Iterable[Trial]) -> None:
-        """Takes over the trials as a shared study has them, those of other processes included."""
+    def follow(
+        self, ended: Iterable[Trial], pending: Iterable[Trial], seed: int | None = None
+    ) -> None:
+        """Takes over a shared study as it is: its trials, other processes' included, its seed."""
+        self.seed = self.seed if seed is None else checked_seed(seed)
         ended = tuple(ended)
         known = {trial.number for trial in self.history.trials}
         new = [trial for trial in ended if trial.number not in known]

@@ -9,9 +9,9 @@ import pytest
 from optuna.trial import TrialState, create_trial
 
 import bosquet as bq
-from bosquet.integrations import optuna as integration
 from bosquet.integrations.optuna import BosquetSampler, suggest_config
 from bosquet.strategies.base import Proposal, Strategy
+from bosquet.study import views
 
 PROPOSAL = "bosquet:proposal"
 
@@ -338,9 +338,9 @@ def test_threads_and_pickles(space):
 @pytest.mark.parametrize("with_space", [True, False])
 def test_trials_that_have_ended_are_read_once(space, with_space, monkeypatch):
     reads = []
-    for name in ("_parameter", "_ended"):
-        original = getattr(integration, name)
-        monkeypatch.setattr(integration, name, lambda *of, f=original: reads.append(f) or f(*of))
+    for name in ("to_parameter", "ended"):
+        original = getattr(views, name)
+        monkeypatch.setattr(views, name, lambda *of, f=original: reads.append(f) or f(*of))
     study = study_with(BosquetSampler(space if with_space else None, "random", seed=0))
     study.optimize(by_short_names, n_trials=30)
     reads.clear()

@@ -141,6 +141,41 @@ def test_whole_steps_are_swapped_and_bring_their_parameters(data):
     assert search.cv_results_["param_model__C"].mask.any()
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_verbosity_is_that_of_scikit_learn(data, capfd, n_jobs):
+    """One announcement for the whole search; lines of fits come as RandomizedSearchCV has them."""
+    settings = {"n_iter": 4, "cv": 3, "random_state": 0, "n_jobs": n_jobs}
+    space = {"C": stats.loguniform(1e-2, 1e2)}
+    for verbose in (0, 1, 2, 3):
+        theirs = RandomizedSearchCV(SVC(), space, verbose=verbose, **settings).fit(*data)
+        expected = capfd.readouterr().out.splitlines()
+        ours = BosquetSearchCV(SVC(), space, strategy="sobol", verbose=verbose, **settings)
+        ours.fit(*data)
+        said = capfd.readouterr().out.splitlines()
+        of_candidates = [line for line in said if line.startswith("[candidate")]
+        of_fits = [line for line in said if line.startswith("[CV")]
+        assert said[:1] == expected[:1]
+        assert len(said) == len(expected) + len(of_candidates)
+        assert len(of_fits) == (12 if verbose > 1 else 0)
+        best = f"best={ours.best_score_:.3f}"
+        assert [line.split("]")[0] for line in of_candidates] == (
+            [f"[candidate {k}/4" for k in (1, 2, 3, 4)] if verbose > 1 else []
+        )
+        assert not of_candidates or of_candidates[-1].endswith(best)
+        assert ours.verbose == theirs.verbose
+
+
+def test_verbosity_when_candidates_fail_or_run_out(data, capfd):
+    search = BosquetSearchCV(Picky(), {"x": [0.9, 0.1]}, n_iter=9, cv=2, verbose=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(*data)
+    said = [line for line in capfd.readouterr().out.splitlines() if not line.startswith("[CV")]
+    assert said[0] == "Fitting 2 folds for each of 2 candidates, totalling 4 fits"
+    assert sorted(line.split("score=")[1].split(",")[0] for line in said[1:]) == ["0.100", "nan"]
+    assert search.verbose == 2
+
+
 def test_it_learns(data):
     search = BosquetSearchCV(Picky(), X_ONLY, n_iter=14, cv=2, random_state=0)
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ import time
 import pytest
 
 import bosquet as bq
-from bosquet.study.optuna_store import load_history
+from bosquet.study import load_history
 
 optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
@@ -165,3 +165,45 @@ def test_ctrl_c_ends_a_parallel_run_and_its_workers(tmp_path):
         lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=4, storage=file
     )
     assert [trial.state for trial in result.trials] == ["complete"] * 4
+
+
+STARTING = """\
+import os, sys, time
+import bosquet as bq
+def f(c): return c["x"]
+if __name__ != "__main__":
+    print("begun", flush=True)
+    time.sleep(60)
+if __name__ == "__main__":
+    space = bq.Space({"x": bq.Float(0, 1)})
+    r = bq.minimize(f, space, n_trials=4, n_jobs=2, storage=sys.argv[1])
+    print(r.stopped, len(r.trials))
+"""
+
+
+def test_ctrl_c_while_workers_start(tmp_path):
+    """It ends as any other one; the workers go too, though they have not loaded anything yet."""
+    script, file = tmp_path / "script.py", tmp_path / "r.db"
+    script.write_text(STARTING)
+    process = subprocess.Popen(
+        [sys.executable, script, file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert [process.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)  # workers hold no pipe open
+    assert (out, err, process.returncode) == ("interrupted 0\n", "", 0)
+    assert not load_history(file).trials
+
+
+class Interrupting(os.PathLike[str]):
+    def __fspath__(self):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_a_study_is_opened():
+    result = bq.minimize(value, SPACE, storage=Interrupting(), **OPTIONS)
+    assert (result.stopped, len(result.trials)) == ("interrupted", 0)

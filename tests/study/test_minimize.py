@@ -21,6 +21,8 @@ def test_minimize_and_maximize_keep_the_users_sign(space):
     assert len(low.trials) == len(high.trials) == 20
     assert low.best_value == min(t.value for t in low.trials) == value(low.best_config)
     assert high.best_value == max(t.value for t in high.trials) == value(high.best_config)
+    assert low.best == low.best_trial == low.history.best
+    assert high.best.config == high.best_config
     assert low.stopped == "all 20 trials done"
     assert "20 trials" in str(low)
 
@@ -32,6 +34,22 @@ def test_the_same_seed_gives_the_same_run(space):
 
 class Odd(Exception):
     pass
+
+
+class OfItsOwn(BaseException):
+    """As the panics of Rust, or of frameworks that cancel."""
+
+
+class Speechless(Exception):
+    def __str__(self):
+        raise KeyError("str")
+
+    __repr__ = __str__
+
+
+class NotANumber:
+    def __float__(self):
+        raise RuntimeError("not yet computed")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +65,12 @@ class Odd(Exception):
         (lambda: bq.Evaluation(float("inf")), "the objective returned inf"),
         (lambda: bq.Evaluation(1.0, -2.0), "ValueError: noise_variance=-2.0"),
         (lambda: exec("raise SystemExit(3)"), "SystemExit: 3"),
-        (lambda: (_ for _ in ()).throw(Odd()), "Odd"),
+        (lambda: (_ for _ in ()).throw(Odd()), "Odd (test_minimize.py:"),
+        (lambda: exec("raise GeneratorExit"), "GeneratorExit"),
+        (lambda: (_ for _ in ()).throw(OfItsOwn("bye")), "OfItsOwn: bye (test_minimize.py:"),
+        (lambda: (_ for _ in ()).throw(Speechless()), "Speechless: its text cannot be had (KeyE"),
+        (lambda: Speechless(), "KeyError: 'str' (test_minimize.py:"),
+        (lambda: NotANumber(), "RuntimeError: not yet computed (test_minimize.py:"),
     ],
 )
 def test_a_bad_evaluation_costs_one_failed_trial(space, behaviour, reason):
@@ -76,6 +99,7 @@ def test_when_everything_fails_the_reason_is_told(space):
     result = bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0)
     with pytest.raises(RuntimeError, match=r"no trial of 3 brought a value.*ZeroDivisionError"):
         _ = result.best_config
+    assert result.best is None
     assert "nothing found" in str(result)
 
 
@@ -191,13 +215,19 @@ def test_limits_are_checked(space):
     assert len(bq.minimize(value, space, n_trials=np.int64(2)).trials) == 2
 
 
-def test_quiet_when_not_a_terminal_and_a_bar_on_request(space, capsys):
+def test_quiet_when_not_a_terminal_and_a_bar_at_one(space, capsys, monkeypatch):
     bq.minimize(value, space, n_trials=3, seed=0)
     assert capsys.readouterr() == ("", "")
-    bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0, progress=True)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "3/3" in shown.err
-    assert "no value yet (3 failed)" in shown.err
-    bq.minimize(lambda _: 0.125, space, n_trials=3, seed=0, progress=True)
-    assert "best 0.125" in capsys.readouterr().err
+    monkeypatch.setenv("FORCE_COLOR", "1")  # by which rich takes a pipe for a terminal
+    for progress in (None, True):
+        bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0, progress=progress)
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "3/3" in shown.err
+        assert "no value yet (3 failed)" in shown.err
+        assert shown.err.count("trial 0 failed: ZeroDivisionError") == 1
+        assert "trial 1 failed" not in shown.err
+        bq.minimize(lambda _: 0.125, space, n_trials=3, seed=0, progress=progress)
+        assert "best 0.125" in capsys.readouterr().err
+    bq.minimize(value, space, n_trials=3, seed=0, progress=False)
+    assert capsys.readouterr() == ("", "")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import bosquet as bq
-from bosquet.study.optuna_store import OptunaStore, load_history
+from bosquet.study import load_history
+from bosquet.study.optuna_store import OptunaStore, Wanted
 from bosquet.study.owner import Owner
 
 optuna = pytest.importorskip("optuna")
@@ -38,7 +39,7 @@ def value(config):
 
 
 def opened(file, space, direction="minimize", seed=0, name=None):
-    return OptunaStore(file, name, space, direction, seed, "random")
+    return OptunaStore(file, name, Wanted(space, direction, seed, "random"))
 
 
 def test_trials_survive_exactly(storage, space):
@@ -106,8 +107,8 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
 def test_a_study_that_is_done_is_not_run_again(tmp_path, space, capsys):
     options = {"storage": tmp_path / "r.db", "n_trials": 4, "strategy": "random"}
     first = bq.minimize(value, space, **options)
-    again = bq.minimize(lambda _: 1 / 0, space, **options | {"strategy": "sobol"})
-    assert "goes on after 4 trials, then with 'random'" in capsys.readouterr().err
+    again = bq.minimize(value, space, **options | {"strategy": "sobol"})
+    assert "after 4 trials, with the strategy 'sobol' (before: 'random')" in capsys.readouterr().err
     assert again.trials == first.trials
     assert again.seed == first.seed
     assert again.stopped == "all 4 trials done"

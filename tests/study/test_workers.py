@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import bosquet as bq
-from bosquet.study.optuna_store import load_history
+from bosquet.study import load_history
 
 SPACE = bq.Space({"n": bq.Int(0, 99)})
 
@@ -86,6 +86,37 @@ def test_every_kind_of_trouble_costs_one_trial():
             assert trial.reason.startswith(REASONS[kind])
 
 
+class OfItsOwn(BaseException):
+    pass
+
+
+def leaves_in_odd_ways(config):
+    if config["n"] % 4 == 0:
+        os.kill(os.getpid(), signal.SIGINT)
+    if config["n"] % 4 == 1:
+        raise KeyboardInterrupt("so")
+    if config["n"] % 4 == 2:
+        raise OfItsOwn("bye")
+    raise GeneratorExit
+
+
+@pytest.mark.parametrize("where", ["workers", "threads"])
+def test_whatever_is_raised_elsewhere_is_the_reason(where, capfd):
+    """Only in the study's own thread a KeyboardInterrupt is the user's Ctrl-C."""
+    reasons = ["KeyboardInterrupt (", "KeyboardInterrupt: so (", "OfItsOwn: bye (", "GeneratorExit"]
+    kinds = [0, 1, 2, 3] if where == "workers" else [1, 2, 3]  # signals are for main threads
+    space = bq.Space({"n": bq.Choice(kinds)})
+    options = {"n_trials": 4, "n_jobs": 2, "strategy": "random", "progress": False}
+    with ThreadPoolExecutor(2) as executor:
+        if where == "threads":
+            options["executor"] = executor
+        result = bq.minimize(leaves_in_odd_ways, space, **options)
+    assert len(result.trials) == len(kinds)
+    for trial in result.trials:
+        assert trial.reason.startswith(reasons[trial.config["n"]])
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_timeout_ends_what_the_objective_started(tmp_path, monkeypatch):
     monkeypatch.setenv("CHILD_FILE", str(tmp_path / "pid"))
     result = bq.minimize(leaves_a_child, SPACE, n_trials=1, trial_timeout=1.0)
@@ -108,12 +139,6 @@ def test_a_free_worker_gets_a_new_trial_at_once(tmp_path):
     result = bq.minimize(waits, SPACE, n_trials=5, n_jobs=2, strategy="random", seed=0)
     assert [trial.state for trial in result.trials] == ["complete"] * 5
     assert result.best_value == -1.0
-
-
-def test_objectives_that_cannot_be_sent():
-    for options in ({"n_jobs": 2}, {"trial_timeout": 1.0}):
-        with pytest.raises(TypeError, match="cannot be sent to a worker process"):
-            bq.minimize(lambda c: 0.0, SPACE, n_trials=2, **options)
 
 
 def test_a_script_without_a_guard_is_told_so(tmp_path):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,9 +19,15 @@ from rich.progress import (
 from rich.table import Table
 
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory, summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.files import FileMethod, FileProblem, FromFile
+from bosquet.benchmarks.harness import Job, Run, Strategies, is_current, read_runs, run_all
 from bosquet.benchmarks.peers import PEERS, require
-from bosquet.strategies import STRATEGIES, Strategy
+from bosquet.strategies import STRATEGIES
+from bosquet.study.files import is_place
+from bosquet.study.progress import say
+from bosquet.text import printable
+
+_Source = TypeVar("_Source", bound=FromFile)
 
 
 def print_names() -> None:
@@ -43,20 +50,29 @@ def run_bench(
     markdown_file: Path | None,
     plot_file: Path | None,
 ) -> int:
-    """Makes the runs that are missing, then shows all that were asked for."""
+    """Makes the runs that are missing, then shows all that were asked for.
+
+    Methods and problems are registered names, or ``FILE.py:NAME``.
+    """
     console = Console()
+    method_names, strategies = _resolve(dict.fromkeys(methods), FileMethod)
+    problem_names, own_problems = _resolve(_expand(problems), FileProblem)
+    known = PROBLEMS | own_problems
     jobs = [
         Job(method, problem, seed, n_trials, noise)
         for seed in range(seeds)
-        for problem in _expand(problems)
-        for method in dict.fromkeys(methods)
+        for problem in problem_names
+        for method in method_names
     ]
     for job in jobs[: len(jobs) // seeds]:
-        job.check()
-    failures = make_runs(jobs, out, workers)
-    wanted = set(jobs)
-    runs = [run for run in read_runs(out) if run.job in wanted]
+        job.check(known, strategies)
+    for source in (*strategies.values(), *own_problems.values()):
+        source.check()
+    failures = make_runs(jobs, out, workers, known, strategies)
     order = {job: i for i, job in enumerate(jobs)}
+    runs = [
+        run for run in read_runs(out) if run.job in order and is_current(run, known, strategies)
+    ]
     runs.sort(key=lambda run: order[run.job])
     if runs:
         _show(console, runs, n_trials)
@@ -65,7 +81,9 @@ def run_bench(
         if plot_file is not None:
             summary.plot(runs, plot_file)
     for job, error in failures:
-        console.print(f"[red]failed[/] {job}: {type(error).__name__}: {escape(str(error))}")
+        what = f"{job.method} on {job.problem}, seed {job.seed}"
+        text = escape(printable(f"{what}: {type(error).__name__}: {error}", lines=True))
+        console.print(f"[red]failed[/] {text}", highlight=False, soft_wrap=True)
     return 1 if failures else 0
 
 
@@ -74,13 +92,25 @@ def make_runs(
     out: Path,
     workers: int,
     problems: Mapping[str, Factory] = PROBLEMS,
-    strategies: Mapping[str, Strategy] | None = None,
+    strategies: Strategies | None = None,
 ) -> list[tuple[Job, BaseException]]:
     """Makes the runs that are missing behind a progress bar, or a line each without a terminal."""
-    done = {run.job for run in read_runs(out)}
+    wanted = set(jobs)
+    on_file = [run for run in read_runs(out) if run.job in wanted]
+    done = {run.job for run in on_file if is_current(run, problems, strategies)}
     missing = [job for job in jobs if job not in done]
+    outdated = {run.job for run in on_file} - done
+    if outdated:
+        names = sorted({n for job in outdated for n in (job.method, job.problem) if is_place(n)})
+        say(
+            f"{len(outdated)} runs in {out} are of another version of {' or '.join(names)}: "
+            "made again"
+        )
     for method in dict.fromkeys(job.method for job in missing):
         require(method)
+    if not missing:
+        say(f"all {len(jobs)} runs are in {out} already")
+        return []
     failures = []
     with Progress(
         TextColumn("{task.description}"),
@@ -102,6 +132,24 @@ def make_runs(
             bar.update(task, advance=1)
             failures.append((job, error))
     return failures
+
+
+def _resolve(names: Iterable[str], kind: type[_Source]) -> tuple[list[str], dict[str, _Source]]:
+    """The names as a results file has them, and what is behind those that mean a file."""
+    found: dict[str, _Source] = {}
+    resolved = []
+    for name in names:
+        if is_place(name):
+            source = kind(name)
+            known = found.setdefault(source.name, source)
+            if known.digest != source.digest:
+                raise ValueError(
+                    f"{known.place} and {name} would both be called {source.name} in the results; "
+                    "rename one of the files"
+                )
+            name = source.name
+        resolved.append(name)
+    return list(dict.fromkeys(resolved)), found
 
 
 def _expand(names: Sequence[str]) -> list[str]:
@@ -135,6 +183,7 @@ def _show(console: Console, runs: Sequence[Run], n_trials: int) -> None:
                 f"{row.ask_ms:.1f}" if first else "",
             )
         console.print(table)
+    console.print("Lower is better. Quartiles and the worst are over seeds.", highlight=False)
     ranks = summary.average_ranks(runs, n_trials)
     if len(ranks) > 1:
         listed = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda kv: kv[1]))

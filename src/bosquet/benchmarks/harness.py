@@ -1,8 +1,8 @@
 """Runs methods on problems over seeds, and keeps what happened as JSON lines.
 
-A *method* is one of our strategies or a peer, or a strategy to which an experiment gives a name.
-Every run is one process-independent unit of work, so a harness that was killed goes on where it
-stopped.
+A *method* is one of our strategies or a peer, or a strategy to which an experiment or a file of the
+user's gives a name. Every run is one process-independent unit of work, so a harness that was killed
+goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ from typing import Any
 import numpy as np
 
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory
+from bosquet.benchmarks.files import FromFile
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
-from bosquet.errors import must_be_one_of
 from bosquet.benchmarks.simulated import simulate
+from bosquet.errors import must_be_one_of
 from bosquet.space import Config
 from bosquet.strategies import STRATEGIES, Strategy
 from bosquet.study import minimize
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _INITIAL = 10  # a stream of random numbers apart from those of the methods
+Strategies = Mapping[str, Strategy | Callable[[], Strategy]]
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,18 @@ class Job:
     def check(
         self,
         problems: Mapping[str, Factory] = PROBLEMS,
-        strategies: Mapping[str, Strategy] | None = None,
+        strategies: Strategies | None = None,
     ) -> None:
         """Raises ValueError when a field is wrong."""
         ours = [*(strategies or {}), *STRATEGIES]
         known_method = self.method in ours or self.method.removesuffix(".paper") in STRATEGIES
         if not known_method and self.method not in PEERS:
-            raise ValueError(must_be_one_of("method", self.method, [*ours, *PEERS]))
+            known = [*ours, *PEERS]
+            raise ValueError(must_be_one_of("method", self.method, known, ", or FILE.py:NAME"))
         if self.problem not in problems:
-            known = [*(GROUPS if problems is PROBLEMS else ()), *problems]
-            raise ValueError(must_be_one_of("problem", self.problem, known))
+            groups = GROUPS if problems.keys() >= PROBLEMS.keys() else ()
+            known = [*groups, *problems]
+            raise ValueError(must_be_one_of("problem", self.problem, known, ", or FILE.py:NAME"))
         if not 0 <= self.noise < math.inf:
             raise ValueError(f"noise={self.noise!r} must be a standard deviation")
         if self.workers < 1 or (self.workers > 1 and self.method in PEERS):
@@ -120,11 +124,16 @@ class _Recorder:
         return seen
 
 
-def run(job: Job, factory: Factory | None = None, strategy: Strategy | None = None) -> Run:
+def run(
+    job: Job,
+    factory: Factory | None = None,
+    strategy: Strategy | Callable[[], Strategy] | None = None,
+) -> Run:
     """Makes one run in this process; raises when it did not come to its end.
 
     Problem and strategy are the registered ones of their names, unless they are given.
     """
+    made = strategy if isinstance(strategy, Strategy | None) else strategy()
     problem = (factory or PROBLEMS[job.problem])(job.seed)
     if job.noise:
         problem = problem.with_noise(job.noise, job.seed)
@@ -133,14 +142,14 @@ def run(job: Job, factory: Factory | None = None, strategy: Strategy | None = No
     if job.method in PEERS:
         PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
     elif job.workers > 1:
-        simulate(recorder, problem.space, job.method, job.seed, job.n_trials, job.workers)
+        simulate(recorder, problem.space, made or job.method, job.seed, job.n_trials, job.workers)
     else:
         first = problem.space.sample(np.random.default_rng([_INITIAL, job.seed]), job.initial)
         result = minimize(
             recorder,
             problem.space,
             n_trials=job.n_trials,
-            strategy=strategy or job.method,
+            strategy=made or job.method,
             seed=job.seed,
             initial=first,
             progress=False,
@@ -155,7 +164,7 @@ def run(job: Job, factory: Factory | None = None, strategy: Strategy | None = No
         recorder.values,
         recorder.ask_seconds,
         time.monotonic() - started,
-        versions(),
+        versions() | _digests(factory, strategy),
         recorder.evaluation_seconds,
     )
 
@@ -167,6 +176,20 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found | peer_versions()
+
+
+def _digests(*sources: object) -> dict[str, str]:
+    """The versions of the files of the user's that a run came from."""
+    return {source.name: source.digest for source in sources if isinstance(source, FromFile)}
+
+
+def is_current(
+    run: Run, problems: Mapping[str, Factory] = PROBLEMS, strategies: Strategies | None = None
+) -> bool:
+    """Whether a run was made by the files of its method and problem as they are now."""
+    job = run.job
+    digests = _digests(problems.get(job.problem), (strategies or {}).get(job.method))
+    return digests.items() <= run.versions.items()
 
 
 def read_runs(path: Path) -> list[Run]:
@@ -197,20 +220,21 @@ def run_all(
     workers: int = 1,
     ended: Callable[[Run], Any] = lambda _: None,
     problems: Mapping[str, Factory] = PROBLEMS,
-    strategies: Mapping[str, Strategy] | None = None,
+    strategies: Strategies | None = None,
 ) -> Iterator[tuple[Job, BaseException]]:
     """Makes the jobs that the file lacks, appends each run to it, and yields those that failed.
 
     Worker processes are single-threaded, so that CPU times compare. When the caller stops early
     or is interrupted, they end at once; so they do when this process is killed. Factories of
     ``problems`` that are not registered are sent to them, so these must pickle; so must the
-    ``strategies``, which stand for methods of their names.
+    ``strategies`` (or functions that make them), which stand for methods of their names. Runs of
+    a file of the user's that has been edited since are made again.
     """
     strategies = strategies or {}
     for job in jobs:
         job.check(problems, strategies)
     runs, size = _read(path)
-    done = {run.job for run in runs}
+    done = {run.job for run in runs if is_current(run, problems, strategies)}
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         os.truncate(path, size)

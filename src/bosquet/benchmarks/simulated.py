@@ -12,6 +12,7 @@ from bosquet.data import Trial
 from bosquet.errors import SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Space
+from bosquet.strategies import Strategy
 
 _TAG = 1971  # keeps the durations apart from the random numbers of methods and problems
 _SPREAD = 1.0  # standard deviation of the log duration: one in six takes 2.7 times the median
@@ -23,7 +24,12 @@ def durations(seed: int, n_trials: int) -> NDArray[np.float64]:
 
 
 def simulate(
-    objective: Function, space: Space, strategy: str, seed: int, n_trials: int, workers: int
+    objective: Function,
+    space: Space,
+    strategy: str | Strategy,
+    seed: int,
+    n_trials: int,
+    workers: int,
 ) -> None:
     """Evaluates ``n_trials`` configurations, each when its worker would have finished it.
 

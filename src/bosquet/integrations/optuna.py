@@ -1,32 +1,27 @@
 """BosquetSampler: bosquet's strategies inside an Optuna study.
 
 With a `Space` the sampler proposes whole configurations of it. Without one it infers the
-conditional structure from the trials so far (`inference`), and goes on refining it.
+conditional structure from the trials so far (`space.inference`), and goes on refining it.
 
 A proposal is made when a trial asks for its first parameter. It is written to the trial's system
 attribute ``bosquet:proposal``, so that other processes know what is pending before the trial has
-asked for everything; the study's system attribute ``bosquet:space`` says what was inferred.
+asked for everything. The study's system attributes ``bosquet:space`` and ``bosquet:sampler`` say
+what was given or inferred, for whoever looks at the study later (`study.sampled`).
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import statistics
 import threading
 import weakref
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
@@ -34,18 +29,25 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
 from bosquet.errors import NOTHING_LEFT
-from bosquet.integrations.inference import Asked, infer_space
 from bosquet.optimizer import checked_seed
-from bosquet.space import Choice, Config, Float, Int, Space
-from bosquet.space.parameter import Array, Parameter, option_labels
-from bosquet.space.structure import Dimension
+from bosquet.space import Choice, Config, Space
+from bosquet.space.inference import Asked, infer_space
+from bosquet.space.optuna import distributions, to_parameter
+from bosquet.space.parameter import Array
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
-from bosquet.study.optuna_store import distributions
+from bosquet.study.sampled import SAMPLER, SPACE
+from bosquet.study.views import (
+    PROPOSAL,
+    Given,
+    Inferred,
+    View,
+    asked,
+    ended,
+    feasible,
+    from_option,
+)
 
-_PROPOSAL = "bosquet:proposal"
-_SPACE = "bosquet:space"
-_NOISE = "bosquet:noise_variance"
 _DISCOVERED = 12  # options of a choice up to which every one is tried soon, for what it brings
 _DRAWS = 64  # random configurations among which to look for options not seen yet
 _Read = TypeVar("_Read")
@@ -76,7 +78,7 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         self._strategy = get(strategy)
         if space is not None:
             self._strategy.check_space(space)
-        self._given = None if space is None else _Given(space)
+        self._given = None if space is None else Given(space)
         self._inferred: Space | None = None
         self._seed = secrets.randbits(32) if seed is None else checked_seed(seed)
         self._memories: _Memories = weakref.WeakKeyDictionary()
@@ -111,11 +113,11 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
             view = self._view(study, others)
             if view is None:
                 return {}
-            self._tell_inferred(study, view, len(others))
+            self._describe(study, view, len(others))
             task = self._task(study, trial, view, others)
             proposal = self._propose(task, view)
             stored = {"config": proposal.config, "info": proposal.info, "space": view.digest}
-            study._storage.set_trial_system_attr(trial._trial_id, _PROPOSAL, stored)
+            study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, stored)
         values = view.values_of(proposal.config)
         return {name: value for name, value in values.items() if name in search_space}
 
@@ -129,8 +131,8 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         """A random value, for a parameter that the proposal does not have or not in this range."""
         self._raise_error_if_multi_objective(study)
         rng = self._rng(trial.number, zlib.crc32(param_name.encode()))
-        value = _parameter(param_distribution).from_unit(rng.random(1))[0]
-        return _from_option(param_distribution, value)
+        value = to_parameter(param_distribution).from_unit(rng.random(1))[0]
+        return from_option(param_distribution, value)
 
     # -- the proposal ------------------------------------------------------------------------
 
@@ -141,38 +143,47 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         studies = self._memories.setdefault(study._storage, {})
         return studies.setdefault(study._study_id, _Memory())
 
-    def _view(self, study: Study, trials: Sequence[FrozenTrial]) -> _View | None:
+    def _view(self, study: Study, trials: Sequence[FrozenTrial]) -> View | None:
         return self._memory(study).inferred(trials) if self._given is None else self._given
 
-    def _tell_inferred(self, study: Study, view: _View, n: int) -> None:
-        before, self._inferred = self._inferred, view.space
-        if self._given is not None or before == view.space:
+    def _describe(self, study: Study, view: View, n: int) -> None:
+        """Stores what this sampler is and which space it searches, when either is new."""
+        self._inferred = view.space
+        memory = self._memory(study)
+        if memory.described == view.space:
             return
-        study._storage.set_study_system_attr(study._study_id, _SPACE, view.space.to_dict())
-        if before is None or _names(before) != _names(view.space):
+        before, memory.described = memory.described, view.space
+        about = {
+            "strategy": self._strategy.name,
+            "seed": self._seed,
+            "given": self._given is not None,
+        }
+        study._storage.set_study_system_attr(study._study_id, SPACE, view.space.to_dict())
+        study._storage.set_study_system_attr(study._study_id, SAMPLER, about)
+        if self._given is None and (before is None or _names(before) != _names(view.space)):
             _logger.info(f"Inferred from {n} trials: {view.space}")
 
     def _task(
-        self, study: Study, trial: FrozenTrial, view: _View, others: Sequence[FrozenTrial]
+        self, study: Study, trial: FrozenTrial, view: View, others: Sequence[FrozenTrial]
     ) -> Task:
         maximize = study.direction == StudyDirection.MAXIMIZE
         direction: Direction = "maximize" if maximize else "minimize"
         pruned_at_best = _median_of_feasible(others)
-        ended, pending = [], []
+        finished, pending = [], []
         for other, read in self._memory(study).trials(others, view):
             if other.state == TrialState.RUNNING:
                 pending.append(read)
             elif other.state == TrialState.PRUNED:
-                ended.append(_pruned(read, other, direction, pruned_at_best))
+                finished.append(_pruned(read, other, direction, pruned_at_best))
             else:
-                ended.append(read)
-        history = History(view.space, ended, direction)
+                finished.append(read)
+        history = History(view.space, finished, direction)
         return Task(view.space, history, tuple(pending), None, self._seed, trial.number)
 
-    def _propose(self, task: Task, view: _View) -> Proposal:
+    def _propose(self, task: Task, view: View) -> Proposal:
         rng = self._rng(task.index)
         space = task.space
-        if isinstance(view, _Inferred):
+        if isinstance(view, Inferred):
             found = _with_unseen_options(task, rng)
             if found is not None:
                 return Proposal(found, {"why": "an option not tried yet may bring parameters"})
@@ -208,29 +219,17 @@ def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [t for t in trials if t.number != trial.number and t.state != TrialState.WAITING]
 
 
-def _feasible(trial: FrozenTrial) -> bool:
-    """Whether a trial is complete and satisfies Optuna's constraints."""
-    return trial.state == TrialState.COMPLETE and all(c <= 0 for c in trial.constraints.values())
-
-
 def _median_of_feasible(trials: Sequence[FrozenTrial]) -> float | None:
     """What a pruned trial counts as at best; None when no trial is pruned or none is feasible."""
     if all(trial.state != TrialState.PRUNED for trial in trials):
         return None
-    values = [trial.value for trial in trials if _feasible(trial)]
+    values = [trial.value for trial in trials if feasible(trial)]
     return statistics.median(values) if values else None
-
-
-def _ended(begun: Trial, trial: FrozenTrial) -> Trial:
-    """A trial, not pruned, with what became of it."""
-    if _feasible(trial):
-        return begun.completed(Evaluation(trial.value, trial.user_attrs.get(_NOISE)))
-    return begun.failed("constraint" if trial.constraints else trial.state.name.lower())
 
 
 def _pruned(begun: Trial, trial: FrozenTrial, direction: str, at_best: float | None) -> Trial:
     if trial.last_step is None:
-        return _ended(begun, trial)
+        return ended(begun, trial)
     # The pruner has seen it behind others; an early value may still look better than theirs.
     value = trial.intermediate_values[trial.last_step]
     worse = max if direction == "minimize" else min
@@ -242,21 +241,23 @@ class _Memory:
 
     def __init__(self) -> None:
         self._asked: dict[int, Asked] = {}
-        self._inferred: tuple[list[Asked], _Inferred | None] = ([], None)
+        self._inferred: tuple[list[Asked], Inferred | None] = ([], None)
         self._space: Space | None = None
         self._trials: dict[int, Trial | None] = {}
+        self.described: Space | None = None
+        """The space that is stored with the study."""
 
-    def inferred(self, trials: Sequence[FrozenTrial]) -> _Inferred | None:
-        asked = [_remembered(self._asked, trial, _asked) for trial in trials]
+    def inferred(self, trials: Sequence[FrozenTrial]) -> Inferred | None:
+        names = [_remembered(self._asked, trial, asked) for trial in trials]
         before, view = self._inferred
-        if asked != before:
-            space = infer_space(asked)
-            view = None if space is None else _Inferred(space, trials)
-            self._inferred = asked, view
+        if names != before:
+            space = infer_space(names)
+            view = None if space is None else Inferred(space, trials)
+            self._inferred = names, view
         return view
 
     def trials(
-        self, trials: Iterable[FrozenTrial], view: _View
+        self, trials: Iterable[FrozenTrial], view: View
     ) -> Iterable[tuple[FrozenTrial, Trial]]:
         """With each trial that has a place in the space, what bosquet makes of it.
 
@@ -265,9 +266,18 @@ class _Memory:
         if view.space != self._space:
             self._space, self._trials = view.space, {}
         for trial in trials:
-            read = _remembered(self._trials, trial, view.trial_of)
+            read = _remembered(self._trials, trial, lambda trial: _read(trial, view))
             if read is not None:
                 yield trial, read
+
+
+def _read(trial: FrozenTrial, view: View) -> Trial | None:
+    read = view.trial_of(trial)
+    if read is None and isinstance(view, Given) and trial.state == TrialState.COMPLETE:
+        _logger.warning(
+            f"Trial {trial.number} is ignored: {trial.params} is not a configuration of the space."
+        )
+    return read
 
 
 _Memories = weakref.WeakKeyDictionary[BaseStorage, dict[int, _Memory]]
@@ -281,159 +291,6 @@ def _remembered(
     if trial.number not in memory:
         memory[trial.number] = read(trial)
     return memory[trial.number]
-
-
-class _View(ABC):
-    """How the parameters of a space are called and valued in a study."""
-
-    distributions: dict[str, BaseDistribution]
-    """By every name under which a parameter may be asked for."""
-
-    def __init__(self, space: Space) -> None:
-        self.space = space
-        self.digest = zlib.crc32(json.dumps(space.to_dict()).encode())
-
-    @abstractmethod
-    def config_of(self, trial: FrozenTrial) -> Config | None:
-        """The configuration of a trial, or None if it has none in this space."""
-
-    def trial_of(self, trial: FrozenTrial) -> Trial | None:
-        config = self.config_of(trial)
-        if config is None:
-            return None
-        begun = Trial(trial.number, config, info=self.info_of(trial))
-        as_begun = trial.state in (TrialState.RUNNING, TrialState.PRUNED)
-        return begun if as_begun else _ended(begun, trial)
-
-    @abstractmethod
-    def values_of(self, config: Config) -> dict[str, Any]:
-        """A configuration as Optuna's values, by name."""
-
-    def info_of(self, trial: FrozenTrial) -> dict[str, Any]:
-        """What the strategy said about a trial; fits of another space do not count."""
-        stored = trial.system_attrs.get(_PROPOSAL, {})
-        return dict(stored["info"]) if stored.get("space") == self.digest else {}
-
-
-def _not_asked_yet(trial: FrozenTrial) -> Config:
-    """The proposal of a trial that may have ended before it had asked for everything."""
-    if trial.state == TrialState.COMPLETE:
-        return {}
-    return dict(trial.system_attrs.get(_PROPOSAL, {}).get("config", {}))
-
-
-class _Given(_View):
-    """A space of the user's; its parameters go by short and by qualified names."""
-
-    def __init__(self, space: Space) -> None:
-        super().__init__(space)
-        self.distributions = distributions(space)
-        for name, dimensions in space.tree.by_name.items():
-            kinds = [self.distributions[d.qualified_name] for d in dimensions]
-            if all(_compatible(kinds[0], kind) for kind in kinds):
-                self.distributions[name] = kinds[0]
-
-    def config_of(self, trial: FrozenTrial) -> Config | None:
-        spare = _not_asked_yet(trial)
-
-        def value_of(dimension: Dimension) -> Any:
-            for name in (dimension.qualified_name, dimension.name):
-                if name in trial.params:
-                    return trial.params[name]
-            return spare[dimension.name]
-
-        try:
-            return self.space.validate(self.space.configure(value_of))
-        except (LookupError, TypeError, ValueError, OverflowError):
-            if trial.state == TrialState.COMPLETE:
-                _logger.warning(
-                    f"Trial {trial.number} is ignored: {trial.params} is not a configuration "
-                    "of the space."
-                )
-            return None
-
-    def values_of(self, config: Config) -> dict[str, Any]:
-        return self.space.qualify(config) | config
-
-
-def _compatible(one: BaseDistribution, other: BaseDistribution) -> bool:
-    try:
-        optuna.distributions.check_distribution_compatibility(one, other)
-    except ValueError:
-        return False
-    return True
-
-
-class _Inferred(_View):
-    """An inferred space; what a trial lacks there has no influence and takes a middle value."""
-
-    def __init__(self, space: Space, trials: Iterable[FrozenTrial]) -> None:
-        super().__init__(space)
-        self.distributions = {
-            name: distribution
-            for trial in trials
-            for name, distribution in trial.distributions.items()
-            if name in space.tree.by_name
-        }
-
-    def config_of(self, trial: FrozenTrial) -> Config | None:
-        known = _not_asked_yet(trial) | dict(_asked(trial).values)
-        if not known:
-            return None
-
-        def value_of(dimension: Dimension) -> Any:
-            if dimension.name in known:
-                return known[dimension.name]
-            return dimension.parameter.from_unit(np.array([0.5]))[0]
-
-        try:
-            return self.space.configure(value_of)
-        except (TypeError, ValueError, OverflowError):  # a proposal made before the space was so
-            return None
-
-    def values_of(self, config: Config) -> dict[str, Any]:
-        return {
-            name: _from_option(self.distributions[name], value) for name, value in config.items()
-        }
-
-
-# -- distributions ---------------------------------------------------------------------------
-
-
-def _asked(trial: FrozenTrial) -> Asked:
-    """What a trial asked for; what could take one value only does not count."""
-    kinds = {name: d for name, d in trial.distributions.items() if not d.single()}
-    return Asked(
-        {name: _to_option(kind, trial.params[name]) for name, kind in kinds.items()},
-        {name: _parameter(kind) for name, kind in kinds.items()},
-        whole=trial.state == TrialState.COMPLETE,
-    )
-
-
-def _parameter(distribution: BaseDistribution) -> Parameter:
-    if isinstance(distribution, CategoricalDistribution):
-        return Choice(option_labels(distribution.choices))
-    low, high, log, step = (
-        distribution.low,
-        distribution.high,
-        distribution.log,
-        distribution.step,
-    )
-    if isinstance(distribution, IntDistribution):
-        return Int(low, high, log=log, step=None if step == 1 else step)
-    return Float(low, high, log=log, step=step)
-
-
-def _to_option(distribution: BaseDistribution, value: Any) -> Any:
-    if isinstance(distribution, CategoricalDistribution):
-        return option_labels(distribution.choices)[int(distribution.to_internal_repr(value))]
-    return value
-
-
-def _from_option(distribution: BaseDistribution, value: Any) -> Any:
-    if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[option_labels(distribution.choices).index(value)]
-    return value
 
 
 # -- what has not been tried -----------------------------------------------------------------

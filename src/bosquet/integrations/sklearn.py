@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -97,6 +98,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         )
 
     _checked_cv_orig: Any  # set by scikit-learn
+    verbose: int
 
     def _check_input_parameters(self, X: Any, y: Any, split_params: dict[str, Any]) -> None:
         """Keeps splits that would differ from call to call as they are this time."""
@@ -115,6 +117,11 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         # As many candidates at a time as keep the workers busy.
         at_once = math.ceil(joblib.effective_n_jobs(self.n_jobs) / self.n_splits_)
         search = _begun(self, callback_ctx, "search", None)
+        most = int(min(self.n_iter, declared.space.size))
+        self._say(
+            f"Fitting {self.n_splits_} folds for each of {most} candidates, "
+            f"totalling {most * self.n_splits_} fits"
+        )
         while len(trials) < self.n_iter:
             history = _history(declared.space, trials, folds)
             try:
@@ -138,6 +145,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             folds = np.vstack([folds, self._scores(evaluate, candidates, len(trials))])
             batch.call_on_fit_task_end(estimator=self)
             trials += asked
+            self._tell_progress(folds.mean(axis=1), len(asked), most)
         if len(self._failed) == len(trials):
             raise ValueError(self._all_failed)
         search.call_on_fit_task_end(estimator=self)
@@ -166,6 +174,32 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             asked.append(trial)
         return asked
 
+    # -- verbosity ---------------------------------------------------------------------------
+
+    def _say(self, line: str, above: int = 0) -> None:
+        if self.verbose > above:
+            print(line)  # noqa: T201 - scikit-learn's searches tell by print, too
+
+    def _tell_progress(self, means: NDArray[np.float64], new: int, most: int) -> None:
+        """A line for each of the newest candidates, at the verbosity that has a line a fit."""
+        best = np.nan if np.isnan(means).all() else np.nanmax(means)
+        for number in range(len(means) - new, len(means)):
+            self._say(
+                f"[candidate {number + 1}/{most}] score={means[number]:.3f}, best={best:.3f}", 1
+            )
+
+    @contextmanager
+    def _without_announcements(self) -> Iterator[None]:
+        """scikit-learn announces the fits of every call, of which a search here has many.
+
+        The verbosity of the fits themselves it has noted before.
+        """
+        verbose, self.verbose = self.verbose, 0
+        try:
+            yield
+        finally:
+            self.verbose = verbose
+
     # -- candidates of which no fold could be fitted -----------------------------------------
 
     def _scores(
@@ -180,7 +214,8 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         that may be a single candidate: it is told as a failure, and the search goes on.
         """
         try:
-            results = evaluate()
+            with self._without_announcements():
+                results = evaluate()
         except ValueError as error:
             if self.error_score == "raise" or " fits failed" not in str(error):
                 raise

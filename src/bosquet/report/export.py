@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from bosquet.data import History
 
+# A spreadsheet takes a text that begins so for a formula; the last is what makes it harmless.
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
 _FIXED = ("number", "state", "value", "noise_variance", "reason")
 
 
@@ -18,17 +21,31 @@ def to_json(history: History) -> str:
 
 
 def to_csv(history: History) -> str:
-    """One line a trial; inactive parameters are empty, true, false and null as in JSON."""
+    """One line a trial; inactive parameters are empty, true, false and null as in JSON.
+
+    A text that a spreadsheet would take for a formula has an apostrophe in front, and so has one
+    that begins with an apostrophe: without the first one it is the text again.
+    """
     columns = [*_FIXED, *_columns(history).values()]
-    written = io.StringIO()
-    table = csv.DictWriter(written, columns, lineterminator="\n")
-    table.writeheader()
+    lines = [_line(map(_cell, columns))]
     for row in _rows(history):
-        for name in columns[len(_FIXED) :]:
-            if name in row and not isinstance(row[name], str):
-                row[name] = json.dumps(row[name])
-        table.writerow(row)
-    return written.getvalue()
+        fixed = ["" if row[name] is None else _cell(row[name]) for name in _FIXED]
+        given = [_cell(row[name]) if name in row else "" for name in columns[len(_FIXED) :]]
+        lines.append(_line([*fixed, *given]))
+    return "".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    written = io.StringIO(newline="")
+    # Of line ends in cells the writer quotes only those that its own line end has in it.
+    csv.writer(written, lineterminator="\r\n").writerow(cells)
+    return written.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _cell(value: Any) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return f"'{value}" if value.startswith(_FORMULA) else value
 
 
 def _rows(history: History) -> list[dict[str, Any]]:

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import json
+import pprint
+import shlex
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
 from bosquet.data import History, Trial
-from bosquet.report.tables import branches_table, config_text, failures_table
-from bosquet.study.optuna_store import StoredStudy
+from bosquet.errors import StorageError
+from bosquet.report.tables import branches_table, config_text, escape, failures_table
+from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.progress import say
+from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
+from bosquet.study.template import Template, as_word
 
 
 def print_study(study: StoredStudy) -> None:
     """The best, the best of each branch, the failures, and what is running."""
     history = study.history
     console = Console(highlight=False)
-    seed = f"{history.direction}, strategy {study.strategy}, seed {study.seed}"
-    console.print(f"[bold]{escape(study.where)}[/] ({seed})", soft_wrap=True)
-    console.print(_counts(study))
+    how = (
+        f"strategy {study.strategy}, seed {study.seed}"
+        if study.strategy
+        else "run by an Optuna sampler"
+    )
+    print_line(console, f"[bold]{escape(study.where)}[/] ({history.direction}, {escape(how)})")
+    if study.objective is not None:
+        print_line(console, f"Evaluates {escape(_objective_text(study.objective))}")
+    print_line(console, _counts(study))
+    for note in study.notes:
+        print_line(console, escape(note))
     print_found(console, history)
     _print_open(console, "Running", study.running)
+    _print_open(console, "Asked for, and waiting to be told", study.asked)
     _print_open(console, "Left by a process that ended; the next run takes them up", study.left)
 
 
@@ -32,10 +45,10 @@ def print_result(result: Result, again: str, show: str) -> None:
     console = Console(highlight=False)
     history = result.history
     before = f", {result.resumed} of them from before" if result.resumed else ""
-    console.print(
+    print_line(
+        console,
         f"{len(history)} trials{before}, {len(history.failed)} failed, in {result.seconds:.1f} s "
         f"({escape(result.stopped)})",
-        soft_wrap=True,
     )
     print_found(console, history)
     if result.stopped == "interrupted":
@@ -52,23 +65,38 @@ def print_found(console: Console, history: History) -> None:
     """The best, the best of each branch, and the failures."""
     best = history.best
     if best is not None:
-        console.print(
+        print_line(
+            console,
             f"Best: [bold]{best.value:.6g}[/] in trial {best.number}: {escape(config_text(best))}",
-            soft_wrap=True,
         )
     if best is not None and history.space.n_paths > 1:
         console.print()
         console.print(branches_table(history))
     if history.failed:
         console.print()
-        console.print(failures_table(history.failed))
+        console.print(failures_table(history))
 
 
-def best_text(trial: Trial) -> str:
-    """The best trial for people, with all digits."""
+def print_line(console: Console, text: str) -> None:
+    """Markup, wrapped between words at a terminal; elsewhere one line, for programs."""
+    console.print(text, soft_wrap=not console.is_terminal, highlight=False)
+
+
+def best_text(study: StoredStudy, trial: Trial) -> str:
+    """The best trial for people, with all digits; values as the objective received them."""
+    as_words = (study.objective or {}).get("kind") == "command"
+    return f"{trial.value} in trial {trial.number}\n{_config_lines(trial, as_words=as_words)}"
+
+
+def trial_text(trial: Trial) -> str:
+    """A trial to be evaluated, for people, with all digits."""
+    return f"trial {trial.number}\n{_config_lines(trial)}"
+
+
+def _config_lines(trial: Trial, *, as_words: bool = False) -> str:
+    shown = as_word if as_words else str
     width = max(len(name) for name in trial.config)
-    lines = [f"  {name:<{width}}  {value}" for name, value in trial.config.items()]
-    return "\n".join([f"{trial.value} in trial {trial.number}", *lines])
+    return "\n".join(f"  {name:<{width}}  {shown(value)}" for name, value in trial.config.items())
 
 
 def best_json(trial: Trial) -> str:
@@ -82,14 +110,64 @@ def best_json(trial: Trial) -> str:
     return json.dumps(data, indent=2)
 
 
+def trial_json(trial: Trial) -> str:
+    """A trial to be evaluated, for programs: one line."""
+    return json.dumps({"number": trial.number, "config": trial.config})
+
+
+def best_python(trial: Trial) -> str:
+    """The configuration as a dict that Python evaluates."""
+    return pprint.pformat(trial.config, width=88, sort_dicts=False)
+
+
+def best_command(study: StoredStudy, trial: Trial) -> str:
+    """The command that the trial ran, for a shell."""
+    objective = study.objective or {}
+    if objective.get("kind") != "command":
+        what = _objective_text(objective) if objective else "not stored"
+        raise ValueError(
+            f"{study.where}: its objective is {what}, so there is no command; "
+            "use --as json or --as python"
+        )
+    try:
+        template = Template(str(objective.get("template")), study.history.space)
+    except ValueError as error:
+        raise StorageError(f"{study.where}: the stored command cannot be used: {error}") from None
+    return " ".join(map(_quoted, template.words(trial.config, trial.number)))
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell, and harmless to a terminal."""
+    if all(character.isprintable() or character in "\n\t" for character in word):
+        return shlex.quote(word)
+    return f"$'{''.join(map(_escaped, word))}'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
+
+
+def _objective_text(objective: Fingerprint) -> str:
+    if objective.get("kind") == "command":
+        return f"the command {objective.get('template')}"
+    return f"the Python function {objective.get('name')}"
+
+
 def _counts(study: StoredStudy) -> str:
     history = study.history
     parts = [f"{len(history.complete)} complete", f"{len(history.failed)} failed"]
     if study.running:
         parts.append(f"{len(study.running)} running")
+    if study.asked:
+        parts.append(f"{len(study.asked)} waiting to be told")
     if study.left:
         parts.append(f"{len(study.left)} to be taken up again")
-    total = len(history) + len(study.running) + len(study.left)
+    total = len(history) + len(study.running) + len(study.asked) + len(study.left)
     return f"{total} trial{'s' * (total != 1)}: {', '.join(parts)}"
 
 
@@ -97,4 +175,4 @@ def _print_open(console: Console, title: str, trials: Sequence[Trial]) -> None:
     if trials:
         console.print(f"\n{title}:")
     for trial in trials:
-        console.print(f"  trial {trial.number}: {escape(config_text(trial))}", soft_wrap=True)
+        print_line(console, f"  trial {trial.number}: {escape(config_text(trial))}")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
-from rich.markup import escape
+from rich import markup
 from rich.table import Table
 
-from bosquet.data import History, Trial
+from bosquet.data import History, Trial, alike
+from bosquet.text import printable
 
-_NUMBERS = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
+
+
+def escape(text: str) -> str:
+    """Text for a console of rich's: what is in it is neither markup nor control characters."""
+    return markup.escape(printable(text, lines=True))
 
 
 def branches_table(history: History) -> Table:
@@ -32,25 +35,25 @@ def branches_table(history: History) -> Table:
         table.add_row(
             escape(label or "all"),
             str(visits[label]),
-            f"{trial.value:.4g}",
+            f"{trial.value:#.4g}",  # with zeros at the end, so that digits compare
             escape(config_text(trial, leave_out=decided)),
             style="green" if trial is history.best else None,
         )
-    for label in visits.keys() - best.keys():
+    for label in [label for label in visits if label not in best]:
         table.add_row(escape(label or "all"), str(visits[label]), "failed", "")
     return table
 
 
-def failures_table(failed: Iterable[Trial]) -> Table:
-    """Failures by reason, the most frequent first; reasons may differ in numbers."""
-    alike: dict[str, list[Trial]] = {}
-    for trial in failed:
-        alike.setdefault(_NUMBERS.sub("#", str(trial.reason)), []).append(trial)
+def failures_table(history: History) -> Table:
+    """Failures by cause, the most frequent first; what reasons differ in is not shown."""
+    causes: dict[str, list[Trial]] = {}
+    for trial in history.failed:
+        causes.setdefault(alike(str(trial.reason), history.space), []).append(trial)
     table = Table(title="Failures", title_justify="left")
     table.add_column("count", justify="right")
     table.add_column("reason (of the last one)", overflow="fold")
     table.add_column("trials", overflow="fold")
-    for trials in sorted(alike.values(), key=len, reverse=True):
+    for trials in sorted(causes.values(), key=len, reverse=True):
         numbers = [str(trial.number) for trial in trials[-_SHOWN_NUMBERS:]]
         dots = ["..."] if len(trials) > _SHOWN_NUMBERS else []
         reason = escape(str(trials[-1].reason))
@@ -60,7 +63,7 @@ def failures_table(failed: Iterable[Trial]) -> Table:
 
 def config_text(trial: Trial, leave_out: set[str] | frozenset[str] = frozenset()) -> str:
     return ", ".join(
-        f"{name}={_value_text(value)}"
+        printable(f"{name}={_value_text(value)}")
         for name, value in trial.config.items()
         if name not in leave_out
     )

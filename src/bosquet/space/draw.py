@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice, Parameter, details
 from bosquet.space.structure import Parameters, option_label
+from bosquet.text import printable
 
 
 def tree_text(
@@ -17,7 +18,7 @@ def tree_text(
     lines += _indent(_entries(parameters))
     if constraints:
         lines.append("such that " + "; ".join(str(constraint) for constraint in constraints))
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def as_html(text: str) -> str:

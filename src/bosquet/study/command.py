@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bosquet.space import Space
+from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.template import TRIAL, Template
 
 _TAIL_BYTES = 65_536  # of an output that are looked at
@@ -44,6 +45,7 @@ class Command:
 
     def __init__(self, template: str, space: Space, read: str = "stdout") -> None:
         self._template = Template(template, space)
+        self._read = read
         self._json = _json_place(read)
         scratch = tempfile.mkdtemp(prefix="bosquet-")
         weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
@@ -51,6 +53,10 @@ class Command:
 
     def __repr__(self) -> str:
         return f"Command({self._template.text!r})"
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return {"kind": "command", "template": self._template.text, "read": self._read}
 
     @property
     def shares_its_file(self) -> bool:
@@ -105,7 +111,15 @@ def _run(words: list[str], out: Any, err: Any) -> int:
 
 
 def _ending(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return f"killed by {signal_name(-code)}" if code < 0 else f"exit code {code}"
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL for 9; real-time signals have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 # -- what a program leaves -------------------------------------------------------------------

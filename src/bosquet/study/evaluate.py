@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +19,31 @@ class Failure:
     """An evaluation that brought no value, and why."""
 
     reason: str
+    error: BaseException | None = field(default=None, repr=False, compare=False)
+    """What was raised, where that was in this process: it may not survive being sent."""
 
 
-def evaluate(objective: Objective, trial: Trial) -> Evaluation | Failure:
+def evaluate(objective: Objective, trial: Trial, *, here: bool = False) -> Evaluation | Failure:
     """The result of the objective; what it raises or wrongly returns becomes a `Failure`.
 
-    Only KeyboardInterrupt passes: it is meant for the run, not for the trial.
+    ``here``: in the process and thread that runs the study. There a KeyboardInterrupt is Ctrl-C,
+    which is meant for the run, and passes; elsewhere nothing does.
     """
     try:
-        config = dict(trial.config)
-        if isinstance(objective, Command):
-            returned: Any = objective(config, trial.number)
-        else:
-            returned = objective(config)
+        return _called(objective, trial)
     except CommandFailed as failed:
         return Failure(str(failed))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the objective does
-        return Failure(failure_text(error))
+    except BaseException as error:  # SystemExit, and what others have derived from it
+        if here and isinstance(error, KeyboardInterrupt):
+            raise
+        return Failure(failure_text(error), error if here else None)
+
+
+def _called(objective: Objective, trial: Trial) -> Evaluation | Failure:
+    config = dict(trial.config)
+    if isinstance(objective, Command):
+        return Evaluation(objective(config, trial.number))
+    returned = objective(config)
     if isinstance(returned, Evaluation):
         return returned
     try:
@@ -46,9 +54,15 @@ def evaluate(objective: Objective, trial: Trial) -> Evaluation | Failure:
 
 def failure_text(error: BaseException) -> str:
     """An error with the line of the innermost call, for somebody who looks for the mistake."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{text} ({Path(last.filename).name}:{last.lineno} in {last.name})"
+    try:
+        said = str(error)
+    except Exception as worse:  # noqa: BLE001 - an error that cannot even be printed
+        said = f"its text cannot be had ({type(worse).__name__})"
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return text
+    return f"{text} ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})"
 
 
 def _shortened(value: object, longest: int = 80) -> str:

@@ -1,10 +1,11 @@
-"""Objectives and spaces that are named by files: ``train.py:objective``, ``space.json``."""
+"""What is named by a file: objectives and strategies (``train.py:objective``), spaces."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +13,9 @@ from typing import Any
 
 from bosquet.errors import SpaceError
 from bosquet.space import Space
+from bosquet.strategies import Strategy
 from bosquet.study.evaluate import failure_text
+from bosquet.study.fingerprint import Fingerprint, function_fingerprint
 
 
 class FileObjective:
@@ -20,13 +23,16 @@ class FileObjective:
 
     def __init__(self, place: str) -> None:
         self.place = place
-        self._function = _load(place, "objective")
+        self._function = load(place, "objective")
         if not callable(self._function):
             raise ValueError(f"{place} must be a function, not {self._function!r}")
 
     def __reduce__(self) -> tuple[type[FileObjective], tuple[str]]:
-        path, name = _split(self.place, "objective")
-        return FileObjective, (f"{path}:{name}",)
+        return FileObjective, (absolute(self.place, "objective"),)
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return function_fingerprint(self._function)
 
     def __call__(self, config: dict[str, Any]) -> Any:
         return self._function(config)
@@ -41,13 +47,50 @@ def load_space(place: str) -> Space:
             raise ValueError(f"{place}: {error}") from None
         except ValueError as error:
             raise ValueError(f"{place} is not JSON: {error}") from None
-    found = _load(place, "space")
+    found = load(place, "space")
     if not isinstance(found, Space):
         raise ValueError(f"{place} must be a bosquet.Space, not {type(found).__name__} {found!r}")
     return found
 
 
-def _load(place: str, what: str) -> Any:
+def load_strategy(place: str, what: str = "strategy") -> Strategy:
+    """The strategy of a name in a Python file: an instance, a class, or a function returning one.
+
+    ``what`` is the parameter that has the place, for messages.
+    """
+    found = load(place, what)
+    if not isinstance(found, Strategy) and callable(found):
+        found = called(found, place)
+    if not isinstance(found, Strategy):
+        raise ValueError(
+            f"{place} must be a bosquet.strategies.Strategy: an instance, a class or a function "
+            f"that returns one, not {type(found).__name__} {found!r}"
+        )
+    return found
+
+
+def called(function: Callable[..., Any], place: str, **arguments: Any) -> Any:
+    """What a function of a file returns; ValueError with the reason where it raises."""
+    try:
+        return function(**arguments)
+    except Exception as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        raise ValueError(f"{place}({given}) fails: {failure_text(error)}") from error
+
+
+def is_place(name: str) -> bool:
+    """Whether a name means something in a Python file, rather than something registered."""
+    return name.endswith(".py") or ".py:" in name
+
+
+def absolute(place: str, what: str) -> str:
+    """The same place for a process with another working directory."""
+    path, name = _split(place, what)
+    return f"{path}:{name}"
+
+
+def load(place: str, what: str) -> Any:
+    """The object of a name in a Python file; ``what`` it is to be, for messages."""
     path, name = _split(place, what)
     module = _module(path)
     if not hasattr(module, name):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Protocol
 
 from bosquet.data import Trial
 from bosquet.optimizer import Optimizer
-from bosquet.study.optuna_store import OptunaStore, Snapshot
-
-_LONG = 0.05  # seconds of asking, in which another process may have taken the trial's number
+from bosquet.study.optuna_store import OptunaStore
+from bosquet.study.rows import Snapshot
 
 
 class Ledger(Protocol):
@@ -57,28 +55,25 @@ class Stored:
         self._store = store
         self._optimizer = optimizer
         self._limit = n_trials
-        optimizer.follow(store.read().ended, ())
+        optimizer.follow(store.read().ended, (), store.seed)
 
     def next_trial(self) -> Trial | None:
+        """Under the lease of the study, so that a trial is proposed by one process only."""
         while True:
-            seen = self._kept()
-            self._optimizer.follow(seen.ended, seen.running)
-            for trial, round_ in seen.lost:
-                if self._store.register(trial, round_):
+            with self._store.lease() as term:
+                seen = self._store.read()
+                if self._keep_added(seen):
+                    continue
+                self._optimizer.follow(seen.ended, seen.running)
+                if seen.lost:
+                    trial, round_ = seen.lost[0]
+                elif self._limit is not None and seen.next_number >= self._limit:
+                    return None
+                else:
+                    trial, round_ = self._optimizer.ask(), 0
+                if self._store.register(trial, round_, term):
                     self._optimizer.follow(seen.ended, (*seen.running, trial))
                     return trial
-            if seen.lost:  # and all taken by other processes
-                continue
-            if self._limit is not None and seen.next_number >= self._limit:
-                return None
-            began = time.monotonic()
-            trial = self._optimizer.ask()
-            # After long thought, see whether the number is still free before registering it.
-            long = time.monotonic() - began > _LONG
-            if long and self._store.read().next_number != trial.number:
-                continue
-            if self._store.register(trial):
-                return trial
 
     def end(self, trial: Trial) -> None:
         self._store.end(trial)
@@ -87,17 +82,18 @@ class Stored:
         self._store.release()
 
     def settle(self) -> None:
-        seen = self._kept()
+        with self._store.lease():
+            self._keep_added(self._store.read())
+        seen = self._store.read()
         self._optimizer.follow(seen.ended, seen.running)
 
-    def _kept(self) -> Snapshot:
-        """The study as it is, once it has the points that callbacks added to the optimizer."""
-        seen = self._store.read()
-        for trial in self._optimizer.history.trials:
-            if trial.number not in seen.numbers:
-                number = trial.number
-                while not self._store.register(replace(trial, number=number)):
-                    number = self._store.read().next_number
-                self._store.end(replace(trial, number=number))
-                seen = self._store.read()
-        return seen
+    def _keep_added(self, seen: Snapshot) -> bool:
+        """Stores the points that callbacks added to the optimizer; whether there were any."""
+        trials = self._optimizer.history.trials
+        added = [trial for trial in trials if trial.number not in seen.numbers]
+        for trial in added:
+            number = trial.number
+            while not self._store.register(replace(trial, number=number)):
+                number = self._store.read().next_number
+            self._store.end(replace(trial, number=number))
+        return bool(added)

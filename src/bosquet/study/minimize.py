@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from bosquet.data import Direction, History, Trial, as_number
+from bosquet.data import Direction, Evaluation, History, Trial, as_number
 from bosquet.errors import NothingFound, SpaceExhausted, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy
 from bosquet.study.command import Command
 from bosquet.study.evaluate import Failure, Objective
+from bosquet.study.failures import FailurePolicy, OnFailure
+from bosquet.study.fingerprint import fingerprint_of
 from bosquet.study.ledger import InMemory, Ledger, Stored
-from bosquet.study.optuna_store import OptunaStore
-from bosquet.study.progress import Progress, progress_bar, say
+from bosquet.study.optuna_store import OptunaStore, Wanted
+from bosquet.study.progress import Progress, log_end, progress_bar, say
 from bosquet.study.result import Result
 from bosquet.study.runners import InProcess, NoMoreWork, OnExecutor, Runner
 from bosquet.study.workers import Workers
@@ -38,6 +40,7 @@ def minimize(
     seed: int | None = None,
     storage: Any = None,
     study_name: str | None = None,
+    allow_changed: bool = False,
     n_jobs: int | None = None,
     trial_timeout: float | None = None,
     executor: Executor | None = None,
@@ -46,13 +49,16 @@ def minimize(
     candidates: Iterable[Mapping[str, Any]] | None = None,
     initial: Iterable[Mapping[str, Any]] = (),
     progress: bool | None = None,
+    on_failure: OnFailure = "stop",
     direction: Direction = "minimize",
 ) -> Result:
     """Searches a space for the configuration with the lowest value of an objective.
 
     ``objective`` takes a configuration (a dict of the active parameters) and returns a number or an
     `Evaluation`. When it raises, or returns NaN, an infinity or something else, that trial has
-    failed, with its reason, and the search goes on.
+    failed, with its reason, and the search goes on: ``on_failure="continue"`` always; ``"stop"``
+    until five trials of this run have failed alike and no trial of the study has brought a value;
+    ``"raise"`` not at all: it raises an `EvaluationError` with the trials in ``history``.
 
     The search ends after ``n_trials`` new trials, when no trial can start before ``timeout``
     seconds have passed, when a callback (called with the optimizer and the trial just ended)
@@ -60,10 +66,14 @@ def minimize(
 
     ``storage`` keeps the trials: the name of a SQLite file, a database URL or an Optuna storage. A
     study that is there already goes on, and ``n_trials`` is then the number of all its trials: the
-    same call after a kill finishes the same study.
+    same call after a kill finishes the same study. An objective that has been edited since is
+    refused unless ``allow_changed``.
 
     ``n_jobs`` evaluates that many trials at once, in processes that are replaced when they die or
     take longer than ``trial_timeout`` seconds, or on an ``executor``.
+
+    ``progress``: by default a bar at a terminal; True gives lines elsewhere, False nothing at all.
+    The logger ``bosquet`` tells the end of each trial at INFO, failures at WARNING.
     """
     n_trials = None if n_trials is None else positive_integer(n_trials, "n_trials")
     timeout, trial_timeout = _seconds(timeout, "timeout"), _seconds(trial_timeout, "trial_timeout")
@@ -86,31 +96,49 @@ def minimize(
         candidates=candidates,
         initial=initial,
     )
+    runner = _runner(objective, n_jobs, trial_timeout, executor)
+    policy = FailurePolicy(on_failure, space)
     started = time.monotonic()
-    with ExitStack() as stack:
+    stopped, resumed = "interrupted", 0  # also while a study is being opened
+    with suppress(KeyboardInterrupt), ExitStack() as stack:
         ledger: Ledger = InMemory(optimizer, n_trials)
-        resumed = 0
         if storage is not None:
-            name = optimizer.strategy.name
-            store = stack.enter_context(
-                OptunaStore(storage, study_name, space, direction, seed, name)
+            wanted = Wanted(
+                space,
+                direction,
+                seed,
+                optimizer.strategy.name,
+                fingerprint_of(objective),
+                allow_changed,
             )
-            optimizer.seed = store.seed
+            store = stack.enter_context(OptunaStore(storage, study_name, wanted))
             ledger = Stored(store, optimizer, n_trials)
             resumed = len(optimizer.history)
             if resumed and progress is not False:
-                other = f", then with {store.strategy!r}" if store.strategy != name else ""
-                say(f"{store.where}: goes on after {resumed} trials{other}")
-        runner = _runner(objective, n_jobs, trial_timeout, executor)
+                say(_goes_on(store, resumed))
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
         try:
-            stopped = _run(optimizer, ledger, runner, n_trials, timeout, callbacks, watcher)
+            stopped = _run(optimizer, ledger, runner, n_trials, timeout, callbacks, watcher, policy)
         except Exception as error:  # of a callback, a constraint, a storage: nothing told is lost
             error.history = optimizer.history  # type: ignore[attr-defined]
             error.add_note("the trials so far are in the attribute 'history' of this error")
             raise
-    return Result(optimizer.history, optimizer.seed, stopped, time.monotonic() - started, resumed)
+    seconds = time.monotonic() - started
+    result = Result(optimizer.history, optimizer.seed, stopped, seconds, resumed)
+    if result.trials and result.history.best is None and progress is None:
+        say(str(result))  # where nobody asked for lines, the run would have been silent
+    return result
+
+
+def _goes_on(store: OptunaStore, resumed: int) -> str:
+    """What is said when a stored study goes on, and what has changed since."""
+    before, now = store.stored, store.header
+    text = f"{store.where}: goes on after {resumed} trials"
+    if now.strategy != before.strategy:
+        text += f", with the strategy {now.strategy!r} (before: {before.strategy!r})"
+    changed = before.objective_changes(now)
+    return f"{text}; {'; '.join(changed)}" if changed else text
 
 
 def maximize(objective: Objective, space: Space, **options: Any) -> Result:
@@ -126,14 +154,17 @@ def _run(
     timeout: float | None,
     callbacks: tuple[Callback, ...],
     watcher: Progress,
+    policy: FailurePolicy,
 ) -> str:
     """Runs the study and returns why it ended; a free slot gets a new trial at once."""
-    deadline = math.inf if timeout is None else time.monotonic() + timeout
     stopped = ""
     running = 0
     try:
+        runner.open()
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
         while True:
-            while not stopped and running < runner.slots:
+            hopeless = policy.verdict(optimizer.history)
+            while not (stopped or hopeless) and running < runner.slots:
                 if time.monotonic() >= deadline:
                     stopped = f"timeout of {timeout:g} s"
                     break
@@ -154,15 +185,15 @@ def _run(
                 except NoMoreWork as refused:
                     stopped = str(refused)
             if not running:
+                stopped = stopped or hopeless
                 break
             for trial, outcome in runner.wait():
                 running -= 1
-                if isinstance(outcome, Failure):
-                    trial = optimizer.tell_failure(trial, outcome.reason)
-                else:
-                    trial = optimizer.tell(trial, outcome)
+                trial = _tell(optimizer, trial, outcome)
                 ledger.end(trial)
-                watcher.ended(optimizer.history)
+                log_end(trial)
+                watcher.ended(trial, optimizer.history)
+                policy.see(trial, outcome)
                 verdicts = [callback(optimizer, trial) for callback in callbacks]
                 if any(isinstance(verdict, (bool, np.bool_)) and verdict for verdict in verdicts):
                     stopped = "a callback said so"
@@ -175,6 +206,12 @@ def _run(
     ledger.release()
     ledger.settle()
     return stopped
+
+
+def _tell(optimizer: Optimizer, trial: Trial, outcome: Evaluation | Failure) -> Trial:
+    if isinstance(outcome, Failure):
+        return optimizer.tell_failure(trial, outcome.reason)
+    return optimizer.tell(trial, outcome)
 
 
 def _runner(

@@ -42,6 +42,11 @@ class Owner:
         return cls(_host(), os.getpid(), _start_of(os.getpid()) or "", run, time.time())
 
     @classmethod
+    def person(cls) -> Owner:
+        """Whoever asked for a trial and will tell its result, today or in a month: no process."""
+        return cls("", 0, "", "", time.time())
+
+    @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Owner:
         return cls(**data)
 
@@ -52,7 +57,18 @@ class Owner:
         return replace(self, beat=time.time())
 
     @property
+    def is_person(self) -> bool:
+        return not self.pid
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the process table of this machine can tell if it lives."""
+        return self.host == _host() and _LINUX
+
+    @property
     def alive(self) -> bool:
+        if self.is_person:
+            return True
         fresh = time.time() - self.beat < STALE_AFTER
         if self.host != _host():
             return fresh

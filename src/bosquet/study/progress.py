@@ -1,12 +1,20 @@
-"""A progress bar for people at a terminal; nothing elsewhere."""
+"""What a run tells while it goes on: a bar at a terminal, lines elsewhere, and a log."""
 
 from __future__ import annotations
 
+import logging
 import sys
+import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from bosquet.data import History, Trial
+from bosquet.data import History, Trial, alike
+from bosquet.space import Space
+from bosquet.text import printable
+
+LINE_EVERY = 10.0  # seconds
+
+_log = logging.getLogger("bosquet")
 
 
 class Progress(Protocol):
@@ -14,7 +22,7 @@ class Progress(Protocol):
 
     def started(self, trial: Trial) -> None: ...
 
-    def ended(self, history: History) -> None: ...
+    def ended(self, trial: Trial, history: History) -> None: ...
 
 
 class Silent:
@@ -23,12 +31,15 @@ class Silent:
     def started(self, trial: Trial) -> None:
         pass
 
-    def ended(self, history: History) -> None:
+    def ended(self, trial: Trial, history: History) -> None:
         pass
 
 
 class Bar(AbstractContextManager["Bar"]):
-    """One line: trials done, best value so far, the branch being evaluated, time."""
+    """One line: trials done, best value so far, the branch being evaluated, time.
+
+    The first failure of each kind appears above it.
+    """
 
     def __init__(self, n_trials: int | None, done: int) -> None:
         from rich.console import Console
@@ -48,13 +59,17 @@ class Bar(AbstractContextManager["Bar"]):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[now]}", table_column=Column(no_wrap=True, ratio=1)),
+            TextColumn("left"),
+            TextColumn(
+                "{task.fields[now]}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+            ),
             console=Console(stderr=True),
             expand=True,
         )
         self._task = self._bar.add_task(
             "", total=n_trials, completed=done, best="no value yet", now=""
         )
+        self._kinds: set[str] = set()
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -65,26 +80,87 @@ class Bar(AbstractContextManager["Bar"]):
         self._bar.stop()
 
     def started(self, trial: Trial) -> None:
-        self._bar.update(self._task, now=str(trial.info.get("path", "")))
+        self._bar.update(self._task, now=printable(str(trial.info.get("path", ""))))
 
-    def ended(self, history: History) -> None:
+    def ended(self, trial: Trial, history: History) -> None:
+        if _is_new(trial, history.space, self._kinds):
+            self._bar.console.print(_failure(trial), markup=False, highlight=False)
         best = "no value yet" if history.best is None else f"best {history.best.value:.6g}"
         if history.failed:
             best += f" ({len(history.failed)} failed)"
         self._bar.update(self._task, advance=1, best=best)
 
 
+class Lines(AbstractContextManager["Lines"]):
+    """A line after the first trial and after the last one, and between them at most one in ten
+    seconds; beside them one for the first failure of each kind."""
+
+    def __init__(self, n_trials: int | None) -> None:
+        self._wanted = "" if n_trials is None else f" of {n_trials}"
+        self._began = time.monotonic()
+        self._said = -LINE_EVERY
+        self._unsaid: History | None = None
+        self._kinds: set[str] = set()
+
+    def __exit__(self, *_: object) -> None:
+        if self._unsaid is not None:
+            self._say(self._unsaid)
+
+    def started(self, trial: Trial) -> None:
+        pass
+
+    def ended(self, trial: Trial, history: History) -> None:
+        if _is_new(trial, history.space, self._kinds):
+            say(_failure(trial))
+        self._unsaid = history
+        if time.monotonic() - self._began >= self._said + LINE_EVERY:
+            self._say(history)
+
+    def _say(self, history: History) -> None:
+        seconds = time.monotonic() - self._began
+        best = history.best
+        found = "no value yet" if best is None else f"best {best.value:.6g} in trial {best.number}"
+        failed = f", {len(history.failed)} failed" if history.failed else ""
+        say(f"{len(history)}{self._wanted} trials{failed}, {found}, {seconds:.0f} s")
+        self._said, self._unsaid = seconds, None
+
+
+def log_end(trial: Trial) -> None:
+    """Tells the logger ``bosquet`` how a trial has ended."""
+    if trial.state == "failed":
+        _log.warning("%s", _failure(trial))
+    else:
+        _log.info("trial %d brought %r", trial.number, trial.value)
+
+
 def say(text: str) -> None:
     """One line beside the results, whether or not somebody sits at a terminal."""
-    sys.stderr.write(f"bosquet: {text}\n")
+    sys.stderr.write(f"bosquet: {printable(text, lines=True)}\n")
 
 
 def progress_bar(
     wanted: bool | None, n_trials: int | None, done: int = 0
 ) -> AbstractContextManager[Progress]:
-    """A bar if wanted; by default, if somebody sits at a terminal."""
-    if wanted is None:
-        from rich.console import Console
+    """At a terminal a bar, unless it is unwanted; elsewhere lines, if wanted."""
+    if wanted is False:
+        return nullcontext(Silent())
+    from rich.console import Console
 
-        wanted = Console(stderr=True).is_terminal
-    return Bar(n_trials, done) if wanted else nullcontext(Silent())
+    if Console(stderr=True).is_terminal:
+        return Bar(n_trials, done)
+    return Lines(n_trials) if wanted else nullcontext(Silent())
+
+
+def _is_new(trial: Trial, space: Space, kinds: set[str]) -> bool:
+    """Whether a trial has failed for a reason unlike all that were seen, which it joins."""
+    kind = alike(str(trial.reason), space)
+    if trial.state != "failed" or kind in kinds:
+        return False
+    kinds.add(kind)
+    return True
+
+
+def _failure(trial: Trial) -> str:
+    """One line, whatever the reason has in it; control characters are written out."""
+    reason = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(trial.reason))
+    return f"trial {trial.number} failed: {reason}"

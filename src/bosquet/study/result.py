@@ -26,12 +26,16 @@ class Result:
         return self.history.trials
 
     @property
+    def best(self) -> Trial | None:
+        """The best trial, or None if no trial brought a value, as `Optimizer.best`."""
+        return self.history.best
+
+    @property
     def best_trial(self) -> Trial:
-        best = self.history.best
+        """The best trial; RuntimeError with the last failure if no trial brought a value."""
+        best = self.best
         if best is None:
-            failed = self.history.failed
-            why = f"; trial {failed[-1].number} failed with: {failed[-1].reason}" if failed else ""
-            raise RuntimeError(f"no trial of {len(self.trials)} brought a value{why}")
+            raise RuntimeError(f"no trial of {len(self.trials)} brought a value{self._why}")
         return best
 
     @property
@@ -44,6 +48,12 @@ class Result:
         assert value is not None
         return value
 
+    @property
+    def _why(self) -> str:
+        """The reason of the last failure."""
+        failed = self.history.failed
+        return f"; trial {failed[-1].number} failed with: {failed[-1].reason}" if failed else ""
+
     def __str__(self) -> str:
         counts = f"{len(self.history.complete)} trials"
         if self.history.failed:
@@ -51,5 +61,10 @@ class Result:
         if self.resumed:
             counts += f", {self.resumed} of them from before,"
         best = self.history.best
-        found = "nothing found" if best is None else f"best {best.value:.6g} with {best.config}"
+        if best is None:
+            # Where the last reason is why the run stopped, it is said already.
+            said = bool(self.history.failed) and str(self.history.failed[-1].reason) in self.stopped
+            found = f"nothing found{'' if said else self._why}"
+        else:
+            found = f"best {best.value:.6g} with {best.config}"
         return f"{counts} in {self.seconds:.1f} s ({self.stopped}): {found}"

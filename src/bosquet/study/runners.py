@@ -22,6 +22,9 @@ class Runner(Protocol):
     def slots(self) -> int:
         """How many trials may run at once."""
 
+    def open(self) -> None:
+        """Gets ready to evaluate, which may take a while."""
+
     def start(self, trial: Trial) -> None:
         """Begins an evaluation; NoMoreWork when that is not possible any more."""
 
@@ -41,12 +44,15 @@ class InProcess:
         self._objective = objective
         self._trial: Trial | None = None
 
+    def open(self) -> None:
+        pass
+
     def start(self, trial: Trial) -> None:
         self._trial = trial
 
     def wait(self) -> list[Outcome]:
         assert self._trial is not None
-        return [(self._trial, evaluate(self._objective, self._trial))]
+        return [(self._trial, evaluate(self._objective, self._trial, here=True))]
 
     def close(self) -> None:
         pass
@@ -61,6 +67,9 @@ class OnExecutor:
         self._executor = executor
         self._running: dict[Future[Any], Trial] = {}
         self._has_worked = False
+
+    def open(self) -> None:
+        pass
 
     def start(self, trial: Trial) -> None:
         try:

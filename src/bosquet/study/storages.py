@@ -7,118 +7,103 @@ import os
 import sqlite3
 import threading
 import time
-import urllib.parse
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bosquet.errors import StorageError
+from bosquet.space.optuna import load_optuna
+from bosquet.study.addresses import Address, name_of, parse_address, without_passwords
+from bosquet.study.databases import LOCK_PATIENCE as _LOCK_PATIENCE
+from bosquet.study.databases import is_made, is_made_on_server, make_database
+from bosquet.text import printable
+
+__all__ = ["name_of", "open_storage", "quiet", "storage_errors", "storage_exists"]
 
 _RACES = 10  # with other processes that make the tables of a new database
-_LOCK_PATIENCE = 20.0  # seconds SQLite waits for another process's lock
-
-
-def load_optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError("storage needs Optuna: pip install 'bosquet[study]'") from error
-    return optuna
 
 
 def open_storage(storage: Any, *, must_exist: bool = False) -> tuple[Any, Callable[[], None]]:
-    """An Optuna storage, and how to close it if it was opened here."""
+    """An Optuna storage, and how to close it if it was opened here.
+
+    What is neither new nor an Optuna database is refused and not changed in any way.
+    """
     optuna = load_optuna()
     if isinstance(storage, optuna.storages.BaseStorage):
         return optuna.storages.get_storage(storage), lambda: None
     if isinstance(storage, (str, os.PathLike)):
-        where = name_of(storage)
-        url, file = _located(os.fspath(storage))
-        if file is not None:
-            if must_exist and not file.is_file():
-                raise StorageError(f"{where}: there is no such file")
-            if must_exist and not file.stat().st_size:
-                raise StorageError(f"{where}: the file is empty, there is no study in it")
-            _check_file(file)
-            if not file.exists():
-                _make_file(file)
-        options = {} if file is None else {"connect_args": {"timeout": _LOCK_PATIENCE}}
-        opened = _rdb_storage(url, options, where)
+        address = parse_address(storage)
+        with storage_errors(printable(address.shown), address.scrub):
+            opened = _open(address, must_exist)
         return optuna.storages.get_storage(opened), opened.engine.dispose
-    raise TypeError(f"storage={storage!r} must be a file name, a database URL or an Optuna storage")
+    shown = without_passwords(repr(storage))
+    raise TypeError(f"storage={shown} must be a file name, a database URL or an Optuna storage")
 
 
-def _located(name: str) -> tuple[str, Path | None]:
-    """The URL of a storage, and its file if it is a plain SQLite file."""
-    if "://" not in name:
-        if "?" in name:
-            raise StorageError(f"{name}: the name of a database file must not contain '?'")
-        return f"sqlite:///{Path(name).absolute()}", Path(name)
-    import sqlalchemy.engine
-
-    url = sqlalchemy.engine.make_url(name)
-    plain = url.get_backend_name() == "sqlite" and not url.query
-    if plain and url.database and url.database != ":memory:":
-        return name, Path(url.database)
-    return name, None
+def storage_exists(storage: Any) -> bool:
+    """Whether there is an Optuna database; storages that are open already count as one."""
+    if not isinstance(storage, (str, os.PathLike)):
+        return True
+    address = parse_address(storage)
+    with storage_errors(printable(address.shown), address.scrub):
+        return _is_made(address)
 
 
-def _make_file(file: Path) -> None:
-    """A new database, all at once.
-
-    Optuna makes table after table: killed on the way, it would leave tables without their unique
-    indices, which nobody makes later.
-    """
-    partial = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-    try:
-        _rdb_storage(f"sqlite:///{partial.absolute()}", {}, str(file)).engine.dispose()
-        with suppress(FileExistsError):  # another process has made it meanwhile
-            try:
-                os.link(partial, file)
-            except PermissionError:  # a file system without hard links
-                os.rename(partial, file)
-    finally:
-        partial.unlink(missing_ok=True)
+def _is_made(address: Address) -> bool:
+    where = printable(address.shown)
+    if address.file is None:
+        return is_made_on_server(address.url, where)
+    return is_made(address.file, where)
 
 
-def _rdb_storage(url: str, options: dict[str, Any], where: str) -> Any:
+def _open(address: Address, must_exist: bool) -> Any:
+    where, file = printable(address.shown), address.file
+    if must_exist and file is not None and not file.exists():
+        raise StorageError(f"{where}: there is no such file")
+    made = _is_made(address)
+    if must_exist and not made:
+        what = "" if file is None else "the file is empty, "
+        raise StorageError(f"{where}: {what}there is no study in it")
+    if file is None:
+        return _rdb_storage(address.given, {}, made=made)
+    query = {} if address.url is None else address.url.query
+    if not made and query.get("mode", "rwc") == "rwc":
+        make_database(file)
+    if query:
+        patience = {} if "timeout" in query else {"timeout": _LOCK_PATIENCE}
+        return _rdb_storage(address.given, {"connect_args": patience}, made=True)
+    return _rdb_storage("sqlite://", _connecting(file), made=True)
+
+
+def _connecting(file: Path) -> dict[str, Any]:
+    """Engine options that open a file by its name: not every name can be written into a URL."""
+    import sqlalchemy.pool
+
+    connect = partial(
+        sqlite3.connect, file.absolute(), timeout=_LOCK_PATIENCE, check_same_thread=False
+    )
+    return {"creator": connect, "poolclass": sqlalchemy.pool.QueuePool}
+
+
+def _rdb_storage(url: str, options: dict[str, Any], *, made: bool) -> Any:
+    """Optuna's storage; it makes its tables if they are not made yet."""
     import sqlalchemy.exc
 
+    url = url.replace("{", "{{").replace("}", "}}")  # Optuna takes it for a template
     for left in range(_RACES, -1, -1):
         try:
-            return load_optuna().storages.RDBStorage(url, engine_kwargs=options)
-        except RuntimeError as error:  # tables of another version of Optuna
-            raise StorageError(f"{where}: {error}") from error
-        except sqlalchemy.exc.DBAPIError as error:
-            # Another process is making the tables at this moment.
-            made = isinstance(error, sqlalchemy.exc.IntegrityError) or "already exists" in str(
-                error
+            return load_optuna().storages.RDBStorage(
+                url, engine_kwargs=options, skip_table_creation=made
             )
-            if not left or not made:
+        except sqlalchemy.exc.DBAPIError as error:
+            # Another process may be making the tables at this moment.
+            raced = isinstance(error, sqlalchemy.exc.IntegrityError)
+            if not left or not (raced or "already exists" in str(error)):
                 raise
             time.sleep(0.2)
     raise AssertionError("not reached")
-
-
-def _check_file(file: Path) -> None:
-    """Refuses what is neither new nor a database of Optuna's, and leaves it alone."""
-    if not file.absolute().parent.is_dir():
-        raise StorageError(f"{file}: there is no directory {file.absolute().parent}")
-    if file.is_dir():
-        raise StorageError(f"{file} is a directory; give the name of a file in it")
-    if not file.exists() or not file.stat().st_size:
-        return
-    # Writable: a journal left by a killed process is rolled back now.
-    address = f"file:{urllib.parse.quote(str(file.absolute()))}?mode=rw"
-    connection = sqlite3.connect(address, uri=True, timeout=_LOCK_PATIENCE)
-    try:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    finally:
-        connection.close()
-    if tables and "studies" not in tables:
-        raise StorageError(f"{file} is a database, but not of an Optuna study: left alone")
 
 
 @contextmanager
@@ -138,8 +123,11 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def storage_errors(where: str) -> Iterator[None]:
-    """What a storage raises, as a `StorageError` that names it."""
+def storage_errors(where: str, scrub: Callable[[str], str] = without_passwords) -> Iterator[None]:
+    """What a storage raises, as a `StorageError` that names it.
+
+    ``scrub`` takes secrets out of what a database says, which is then not shown as the cause.
+    """
     optuna = load_optuna()
     import sqlalchemy.exc
 
@@ -153,7 +141,9 @@ def storage_errors(where: str) -> Iterator[None]:
         sqlite3.Error,
         OSError,
     ) as error:
-        raise StorageError(f"{where}: {_cause(error)}") from error
+        text = _cause(error)
+        scrubbed = scrub(text)
+        raise StorageError(f"{where}: {scrubbed}") from (error if scrubbed == text else None)
 
 
 _HINTS = {
@@ -173,11 +163,3 @@ def _cause(error: BaseException) -> str:
     text = str(cause).strip() or type(cause).__name__
     hint = next((hint for word, hint in _HINTS.items() if word in text), "")
     return f"{text} ({hint})" if hint else text
-
-
-def name_of(storage: Any) -> str:
-    """How messages call a storage: without a password."""
-    if not isinstance(storage, (str, os.PathLike)):
-        return type(storage).__name__
-    scheme, separator, rest = os.fspath(storage).partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if separator else scheme

@@ -61,13 +61,14 @@ class Template:
 
     def words(self, config: Mapping[str, Any], trial: int) -> list[str]:
         """The command of a trial. Strings go in as they are, other values as in JSON."""
-        texts = {name: _text(value) for name, value in config.items()}
+        texts = {name: as_word(value) for name, value in config.items()}
         words: list[str | None] = [None]
         _fill(self._parts, texts | {TRIAL: str(trial)}, words)
         return [word for word in words if word is not None]
 
 
-def _text(value: Any) -> str:
+def as_word(value: Any) -> str:
+    """A value as the program receives it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -6,13 +6,19 @@ from typing import Any
 
 from bosquet.study.command import Command
 from bosquet.study.evaluate import Objective
-from bosquet.study.files import FileObjective, load_space
+from bosquet.study.files import FileObjective, is_place, load_space, load_strategy
 from bosquet.study.minimize import minimize
 from bosquet.study.result import Result
 
 
 def tune(
-    objective: str | None, command: str | None, read: str, space: str, n_jobs: int, **options: Any
+    objective: str | None,
+    command: str | None,
+    read: str,
+    space: str,
+    n_jobs: int,
+    strategy: str,
+    **options: Any,
 ) -> Result:
     """Searches the space of a file for the best value of a function in a file, or of a command."""
     searched = load_space(space)
@@ -28,4 +34,5 @@ def tune(
             )
         program.check_program()
         evaluated = program
-    return minimize(evaluated, searched, n_jobs=n_jobs, **options)
+    chosen = load_strategy(strategy) if is_place(strategy) else strategy
+    return minimize(evaluated, searched, n_jobs=n_jobs, strategy=chosen, progress=True, **options)

@@ -1,7 +1,7 @@
 """Processes of our own, one a slot: a worker that hangs or dies costs its trial and is replaced.
 
 A ``ProcessPoolExecutor`` would not do: one killed worker breaks every future of the pool, and none
-can be stopped. Workers are spawned, so that they inherit neither locks nor database connections.
+can be stopped.
 """
 
 from __future__ import annotations
@@ -9,51 +9,55 @@ from __future__ import annotations
 import contextlib
 import math
 import multiprocessing
-import os
-import pickle
-import signal
-import threading
 import time
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from typing import Any
 
 from bosquet.data import Trial
-from bosquet.study.command import Command
-from bosquet.study.evaluate import Failure, Objective, evaluate
+from bosquet.study.command import Command, signal_name
+from bosquet.study.evaluate import Failure, Objective
+from bosquet.study.processes import Lifeline, Process
 from bosquet.study.runners import Outcome
+from bosquet.study.sending import CURE, packed
+from bosquet.study.worker import NO_OBJECTIVE, READY
 
-_SPAWN = multiprocessing.get_context("spawn")
-_READY = "ready"
 _LOOK_EVERY = 1.0  # seconds
+_GUARD = (
+    "A script that uses n_jobs or trial_timeout is imported by its worker processes, so it must "
+    "call minimize under: if __name__ == '__main__':"
+)
 
 
 class Workers:
     """Evaluations in processes that are ended after ``trial_timeout`` seconds."""
 
     def __init__(self, objective: Objective, slots: int, trial_timeout: float | None) -> None:
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise RuntimeError(_GUARD)  # this is a worker that imports such a script
         self.slots = slots
-        self._objective = _pickled(objective)
+        self._objective = packed(objective)
         self._command = objective if isinstance(objective, Command) else None
         self._timeout = trial_timeout
-        self._name = f"bosquet-worker-{uuid.uuid4().hex}"
+        self._lifeline: Lifeline | None = None
         self._free: list[_Worker] = []
         self._busy: list[_Worker] = []
-        try:
-            for _ in range(slots):
-                self._free.append(_Worker.spawn(self._name, self._objective))
-            for worker in self._free:
-                worker.await_ready()
-        except BaseException:
-            self.close()
-            raise
+
+    def open(self) -> None:
+        self._lifeline = Lifeline()
+        self._free = [_Worker(*self._lifeline.start()) for _ in range(self.slots)]
+        for worker in self._free:
+            worker.load(self._objective)
+        for worker in self._free:
+            worker.await_ready()
+
+    def _new_worker(self) -> _Worker:
+        assert self._lifeline is not None
+        worker = _Worker(*self._lifeline.start())
+        worker.load(self._objective)
+        return worker
 
     def start(self, trial: Trial) -> None:
-        worker = self._free.pop() if self._free else _Worker.spawn(self._name, self._objective)
+        worker = self._free.pop() if self._free else self._new_worker()
         try:
             worker.connection.send(trial)
         except OSError:  # it died while idle
@@ -81,7 +85,7 @@ class Workers:
     def _collect(self, worker: _Worker) -> list[Outcome]:
         """What a busy worker has brought, if anything."""
         assert worker.trial is not None
-        dead = not worker.process.is_alive()  # before the last look into the pipe
+        dead = not worker.process.alive  # before the last look into the pipe
         if worker.connection.poll():
             if not worker.ready:
                 worker.await_ready()
@@ -104,34 +108,25 @@ class Workers:
         return [(worker.trial, outcome)]
 
     def close(self) -> None:
+        if self._lifeline is None:
+            return
+        self._lifeline.cut()  # which also ends a worker that a Ctrl-C found between two lists
+        self._lifeline = None
         for worker in (*self._free, *self._busy):
             worker.kill()
-        self._free, self._busy = [], []
-        # Ctrl-C may come while a worker is between two lists.
-        for process in multiprocessing.active_children():
-            if process.name == self._name:
-                _kill(process)
 
 
 @dataclass(eq=False)
 class _Worker:
-    process: BaseProcess
+    process: Process
     connection: Connection
     ready: bool = False
     trial: Trial | None = None
     asked: float = 0.0
 
-    @classmethod
-    def spawn(cls, name: str, objective: bytes) -> _Worker:
-        ours, theirs = _SPAWN.Pipe()
-        process = _SPAWN.Process(target=_work, args=(theirs,), name=name)
-        with _interrupts_held():
-            process.start()
-        theirs.close()
-        worker = cls(process, ours)
+    def load(self, objective: bytes) -> None:
         with contextlib.suppress(OSError):  # if it is gone already, await_ready will say so
-            ours.send_bytes(objective)
-        return worker
+            self.connection.send_bytes(objective)
 
     def await_ready(self) -> None:
         """Waits until the worker has loaded the objective."""
@@ -139,88 +134,24 @@ class _Worker:
             answer = self.connection.recv()
         except (EOFError, OSError):
             raise RuntimeError(
-                f"a worker process {self.end()} before it could start. A script that uses n_jobs "
-                "or trial_timeout must call minimize under: if __name__ == '__main__':"
+                f"a worker process {self.end()} before it had loaded the objective. {_GUARD}"
             ) from None
-        if answer != _READY:
-            raise RuntimeError(f"a worker process cannot load the objective: {answer}")
+        if answer != READY:
+            cure = f". {CURE}" if answer.startswith(NO_OBJECTIVE) else ""
+            raise RuntimeError(f"a worker process {answer}{cure}")
         self.ready = True
         self.asked = time.monotonic()
 
     def end(self) -> str:
         """How a worker that is gone, or closed its pipe, ended; in words."""
-        self.process.join(5.0)
-        code = self.process.exitcode
+        code = self.process.exit_code(5.0)
         self.kill()
         if code is None:
             return "closed its connection"
         if code < 0:
-            return f"was killed by {signal.Signals(-code).name}"
+            return f"was killed by {signal_name(-code)}"
         return f"exited with code {code}"
 
     def kill(self) -> None:
-        _kill(self.process)
+        self.process.kill()
         self.connection.close()
-
-
-def _kill(process: BaseProcess) -> None:
-    """Ends a worker and what it has started: it leads a process group of its own."""
-    if hasattr(os, "killpg") and process.pid is not None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.join()
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Holds Ctrl-C back from a worker that is too young to know that it is not meant."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # multiprocessing would start it now, and let Ctrl-C through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _pickled(objective: Objective) -> bytes:
-    try:
-        return pickle.dumps(objective)
-    except Exception as error:
-        raise TypeError(
-            f"objective={objective!r} cannot be sent to a worker process ({error}); n_jobs and "
-            "trial_timeout need a function at the top level of a module, not a lambda"
-        ) from error
-
-
-def _work(connection: Connection) -> None:
-    """The life of a worker: load the objective once, then evaluate until the pipe is closed."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C is for the parent, which then ends this group
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # forgets one that came before
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    with contextlib.suppress(EOFError, OSError):  # the parent has closed the pipe
-        received = connection.recv_bytes()
-        try:
-            objective: Any = pickle.loads(received)  # of our own parent
-        except Exception as error:  # noqa: BLE001 - the parent says what it was
-            connection.send(f"{type(error).__name__}: {error}")
-            return
-        connection.send(_READY)
-        while True:
-            connection.send(evaluate(objective, connection.recv()))
-
-
-def _die_with_parent() -> None:
-    """A study killed by force must not leave its objectives running."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from bosquet import Choice, Float, Int, Space, SpaceError
-from bosquet.integrations.inference import Asked, infer_space
+from bosquet.space.inference import Asked, infer_space
 from tests.space.strategies import relaxed, spaces
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bosquet.errors import SpaceError
-from bosquet.space import Choice, Float, Int, Space
-from bosquet.space.parameter import Option, Parameter, shared_branches
+from bosquet.space.parameter import Choice, Float, Int, Option, Parameter, shared_branches
+from bosquet.space.tree import Space
 
 _MOST_OPTIONS = 16  # of an integer that may decide what else exists
 

@@ -1,0 +1,57 @@
+"""The command line: argument parsing only."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from bosquet import __version__
+from bosquet.cli.arguments import complain, fit_to_show
+from bosquet.cli.asking import add_asking
+from bosquet.cli.looking import add_looking
+from bosquet.cli.trying import add_trying
+from bosquet.cli.tune import add_tune
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    options.arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, ImportError, OSError) as error:
+        complain(str(error))
+        return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors repeat arguments only in a form fit to be shown."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(fit_to_show(message))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="bosquet",
+        description="Bayesian optimization that uses the structure of a search space.",
+        epilog="'bosquet COMMAND --help' has examples and exit codes.",
+    )
+    parser.add_argument("--version", action="version", version=f"bosquet {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    add_tune(commands)
+    add_looking(commands)
+    add_asking(commands)
+    add_trying(commands)
+    return parser

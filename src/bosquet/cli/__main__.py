@@ -1,0 +1,7 @@
+"""``python -m bosquet.cli``."""
+
+import sys
+
+from bosquet.cli import main
+
+sys.exit(main())
