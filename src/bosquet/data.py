@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.errors import must_be_one_of
 from bosquet.space import Choice, Config, Space
+from bosquet.text import json_text, must_be_one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,7 +250,7 @@ class History:
             "direction": self.direction,
             "space": self.space.to_dict(),
         }
-        lines = [json.dumps(entry) for entry in (header, *map(asdict, self.trials))]
+        lines = [json_text(entry) for entry in (header, *map(asdict, self.trials))]
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -310,7 +310,9 @@ class History:
 
 def _read_json_lines(path: Path) -> list[dict[str, Any]]:
     entries = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    text = path.read_bytes().decode("utf-8").rstrip("\n")
+    # Not splitlines: a text may hold other characters that end a line, as JSON allows them.
+    for number, line in enumerate(text.split("\n") if text else (), start=1):
         try:
             entry = json.loads(line)
         except json.JSONDecodeError as error:

@@ -30,10 +30,10 @@ from bosquet.benchmarks.files import FromFile
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.simulated import simulate
-from bosquet.errors import must_be_one_of
 from bosquet.space import Config
 from bosquet.strategies import STRATEGIES, Strategy
 from bosquet.study import minimize
+from bosquet.text import must_be_one_of
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _INITIAL = 10  # a stream of random numbers apart from those of the methods

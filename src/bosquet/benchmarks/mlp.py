@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.benchmarks.problem import Problem
-from bosquet.errors import must_be_one_of
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Parameter
+from bosquet.text import must_be_one_of
 
 DEEPEST = 4
 _MOST_TRAIN, _MOST_TEST = 1_000, 10_000

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bosquet.benchmarks.problem import Problem
-from bosquet.errors import must_be_one_of
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Parameter
+from bosquet.text import must_be_one_of
 
 DATASETS = ("breast_cancer", "digits", "wine", "diabetes")
 _FOLDS = 5

@@ -25,8 +25,8 @@ from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.surrogate import Surrogate
 from bosquet.models.transform import moments, transform
 from bosquet.space import Config
+from bosquet.space.encoding import FILLER
 from bosquet.space.parameter import Array
-from bosquet.space.tree import FILLER
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Task
 from bosquet.strategies.gp_strategy import SurrogateStrategy

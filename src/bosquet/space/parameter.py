@@ -31,7 +31,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.errors import SpaceError, listed
+from bosquet.errors import SpaceError
+from bosquet.text import listed
 
 Array: TypeAlias = NDArray[np.float64]
 Option: TypeAlias = str | int | float | bool | None

@@ -20,7 +20,6 @@ it activates.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +30,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bosquet.errors import SpaceError, listed
+from bosquet.errors import SpaceError
 from bosquet.space.parameter import Array, Choice, Option, Parameter
+from bosquet.text import json_text, listed
 
 Parameters = tuple[tuple[str, Parameter], ...]
 _PLAIN = re.compile(r"[^/=|\"\s]+")
@@ -71,11 +71,11 @@ def option_label(option: Option) -> str:
     if not isinstance(option, str):
         return repr(option)
     ambiguous = option in ("True", "False", "None") or re.fullmatch(r"[+-]?[\d.].*", option)
-    return json.dumps(option) if ambiguous or not _PLAIN.fullmatch(option) else option
+    return json_text(option) if ambiguous or not _PLAIN.fullmatch(option) else option
 
 
 def _name_label(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else json.dumps(name)
+    return name if _PLAIN.fullmatch(name) else json_text(name)
 
 
 class Tree:
@@ -109,6 +109,10 @@ class Tree:
         for dimension in self.dimensions:
             found[dimension.name] = (*found.get(dimension.name, ()), dimension)
         return found
+
+    @cached_property
+    def by_qualified_name(self) -> dict[str, Dimension]:
+        return {dimension.qualified_name: dimension for dimension in self.dimensions}
 
     def choice(self, index: int) -> Choice:
         return cast(Choice, self.dimensions[index].parameter)

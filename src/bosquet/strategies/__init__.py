@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bosquet.errors import must_be_one_of
 from bosquet.models.graph_learning import GraphLearning
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.additive import Additive
@@ -14,6 +13,7 @@ from bosquet.strategies.designs import Random, Sobol
 from bosquet.strategies.htbo import HTBO
 from bosquet.strategies.tree_ei import TreeEI
 from bosquet.strategies.turbo import Turbo
+from bosquet.text import must_be_one_of
 
 STRATEGIES: dict[str, type[Strategy]] = {
     cls.name: cls

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LowerBound
 from bosquet.data import Dataset, key_of
-from bosquet.errors import ConfigError, SpaceError, must_be_one_of
+from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
 from bosquet.models.additive_graph import (
     GraphGP,
@@ -72,6 +72,7 @@ from bosquet.strategies.gp_strategy import (
     Setting,
     feasibility_of,
 )
+from bosquet.text import must_be_one_of
 
 Array = NDArray[np.float64]
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.data import Dataset, Key, Trial, key_of
-from bosquet.errors import NOTHING_LEFT, must_be_one_of
+from bosquet.errors import NOTHING_LEFT
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief, PathModel, PathPosterior
@@ -30,6 +30,7 @@ from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import Path, PathSearch, Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Strategy, Task, design
+from bosquet.text import must_be_one_of
 
 Array = NDArray[np.float64]
 AcquisitionName = Literal["logei", "ei", "ucb", "node-ucb"]

@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.acquisition.base import LogEI
-from bosquet.errors import must_be_one_of
 from bosquet.kernels.weights import Features
 from bosquet.models.base import PathModel
 from bosquet.models.tree_leaves import LeafSees, TreeLinear
@@ -42,6 +41,7 @@ from bosquet.search.two_step import Promise, TwoStep, promising_paths
 from bosquet.space import Config, Space
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.gp_strategy import Ask, GPStrategy, Setting, feasibility_of
+from bosquet.text import must_be_one_of
 
 Array = NDArray[np.float64]
 Search = Literal["two-step", "full"]
