@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pprint
 import shlex
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
-from bosquet.text import printable
+from bosquet.text import json_text, printable
 
 
 def print_study(study: StoredStudy) -> None:
@@ -109,12 +108,12 @@ def best_json(trial: Trial) -> str:
         "noise_variance": trial.noise_variance,
         "config": trial.config,
     }
-    return json.dumps(data, indent=2)
+    return json_text(data, indent=2)
 
 
 def trial_json(trial: Trial) -> str:
     """A trial to be evaluated, for programs: one line."""
-    return json.dumps({"number": trial.number, "config": trial.config})
+    return json_text({"number": trial.number, "config": trial.config})
 
 
 def best_python(trial: Trial) -> str:
