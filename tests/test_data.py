@@ -166,7 +166,7 @@ def test_json_lines_that_do_not_fit(space, trials, tmp_path):
     with pytest.raises(ValueError, match="another space"):
         History.from_jsonl(path, bq.Space({"x": bq.Float(0, 1)}))
     path.write_text("\n".join([*lines[:-1], lines[-1][:-5]]))
-    with pytest.raises(ValueError, match="line 4: not JSON"):
+    with pytest.raises(ValueError, match=r", line 4: not JSON \("):
         History.from_jsonl(path)
     bad = json.loads(lines[1]) | {"config": {"m": "a", "x": 7}}
     path.write_text("\n".join([lines[0], json.dumps(bad)]))
@@ -174,6 +174,9 @@ def test_json_lines_that_do_not_fit(space, trials, tmp_path):
         History.from_jsonl(path)
     path.write_text('{"format": "else"}\n')
     with pytest.raises(ValueError, match="not a bosquet history"):
+        History.from_jsonl(path)
+    path.write_text(f"{lines[0]}\n[1, 2]\n")
+    with pytest.raises(ValueError, match=r"line 2: '\[1, 2\]' is not a JSON object"):
         History.from_jsonl(path)
     path.write_text("")
     with pytest.raises(ValueError, match="is empty"):
@@ -285,3 +288,16 @@ def test_odd_reasons_take_no_time(unit):
     started = time.perf_counter()
     alike(unit * 100_000, bq.Space({"m": bq.Choice([unit, "b"])}))
     assert time.perf_counter() - started < 0.5
+
+
+def test_what_a_trial_cannot_be():
+    with pytest.raises(ValueError, match="state='done' must be 'pending', 'complete' or 'failed'"):
+        Trial(0, {"x": 1.0}, state="done")
+    with pytest.raises(TypeError, match="info of trial 3: "):
+        Trial(3, {"x": 1.0}, info={"why": object()})
+
+
+def test_a_dataset_checks_itself():
+    column = np.zeros(2)
+    with pytest.raises(ValueError, match="X, y, noise and active disagree in shape"):
+        Dataset(np.zeros((3, 1)), column, column, np.ones((3, 1), dtype=bool))

@@ -89,11 +89,13 @@ def test_the_page_about_the_command_line(capsys):
             Path(kind.split()[1]).write_text(code)
         elif kind == "sh":
             for line in code.replace("\\\n", " ").splitlines():
-                program, *arguments = shlex.split(line)
+                program, *arguments = shlex.split(line, comments=True)
                 assert program == "bosquet"
                 assert main(arguments) == 0, line
                 ran.append(arguments[0])
-    assert ran == ["tune", "tune", "tune", "show", "best", "best", "export", "export"]
+    looked = ["show", "best", "best", "export", "export"]
+    told = ["ask", "ask", "tell", "tell", "ask", "release"]
+    assert ran == ["tune", "tune", "tune", *looked, *told]
     assert "goes on after 12 trials" in capsys.readouterr().err
     assert len(load_history("runs.db", "solver").complete) == 12
     assert len(json.loads(Path("trials.json").read_text())) == 12

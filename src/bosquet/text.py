@@ -36,8 +36,8 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+    written = json.dumps(char)[1:-1]
+    return written if written != char else f"\\u{ord(char):04x}"  # DEL
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:

@@ -16,7 +16,7 @@ from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
-from bosquet.text import json_text
+from bosquet.text import json_text, printable
 
 
 def print_study(study: StoredStudy) -> None:
@@ -94,9 +94,10 @@ def trial_text(trial: Trial) -> str:
 
 
 def _config_lines(trial: Trial, *, as_words: bool = False) -> str:
-    shown = as_word if as_words else str
-    width = max(len(name) for name in trial.config)
-    return "\n".join(f"  {name:<{width}}  {shown(value)}" for name, value in trial.config.items())
+    word = as_word if as_words else str
+    shown = {printable(name): printable(word(value)) for name, value in trial.config.items()}
+    width = max(map(len, shown))
+    return "\n".join(f"  {name:<{width}}  {value}" for name, value in shown.items())
 
 
 def best_json(trial: Trial) -> str:
