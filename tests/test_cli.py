@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,20 @@ def test_help_and_version(capsys):
     shown = capsys.readouterr().out
     assert "demo" in shown
     assert "examples:" in shown
+
+
+def test_help_fits_into_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("usage: bosquet ")
+    commands = re.findall(r"^    (\w+) ", shown, re.MULTILINE)
+    assert {"tune", "show", "best", "export", "demo", "bench"} <= set(commands)
+    for command in commands:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        shown = capsys.readouterr().out
+        assert [line for line in shown.splitlines() if len(line) > 80] == [], command
 
 
 def test_bad_arguments_end_with_2_and_a_message(capsys, tmp_path):

@@ -4,9 +4,13 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bosquet as bq
 from bosquet.data import Dataset, History, Trial, alike
+from tests.space.strategies import build as build_space
+from tests.space.strategies import declarations, relaxed
 
 
 @pytest.fixture
@@ -91,6 +95,70 @@ def test_json_lines_round_trip(space, trials, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+odd_texts = st.one_of(
+    st.text(st.characters(), max_size=5),
+    st.sampled_from(["\u2028", "a\x85b", "\x1c", "\r\n", "\ud800", "\x00", "日本 é", "NaN"]),
+)
+odd_numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(
+        [-0.0, 5e-324, 1.7976931348623157e308, 2**53 + 1, 10**30, True, np.float32(0.1)]
+    ),
+)
+infos = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), odd_texts),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(st.one_of(odd_texts, st.integers()), inner, max_size=3),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(relaxed, max_examples=150)
+@given(declarations(), st.sampled_from(["minimize", "maximize"]), st.data())
+def test_json_lines_give_back_whatever_was_there(tmp_path_factory, declaration, direction, data):
+    """Down to the sign of a zero: names, options, values, reasons and infos may all be odd."""
+    space = build_space(declaration)
+    trials = []
+    for number, config in enumerate(space.sample(0, data.draw(st.integers(0, 4)))):
+        trial = Trial(number, config, info={"said": data.draw(infos)})
+        if data.draw(st.booleans()):
+            noise = data.draw(st.one_of(st.none(), st.floats(0, 1e300)))
+            trials.append(trial.completed(bq.Evaluation(data.draw(odd_numbers), noise)))
+        else:
+            trials.append(trial.failed(data.draw(odd_texts)))
+    history = History(space, trials, direction)
+    path = tmp_path_factory.mktemp("history") / "history.jsonl"
+    history.to_jsonl(path)
+    for back in (History.from_jsonl(path), History.from_jsonl(path, space)):
+        assert back == history
+        assert repr(back.trials) == repr(history.trials)
+    assert path.read_text(encoding="utf-8").count("\n") == 1 + len(trials)
+
+
+def test_json_lines_of_others_may_hold_any_character(tmp_path):
+    """What JSON does not escape need not be escaped, and lines may end as on Windows."""
+    space = bq.Space({"x": bq.Choice(["\u2028", "\x85"])})
+    path = tmp_path / "history.jsonl"
+    history = History(space, [Trial(0, {"x": "\x85"}).failed("a\u2029b")])
+    history.to_jsonl(path)
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    plain = [json.dumps(json.loads(line), ensure_ascii=False) for line in lines]
+    path.write_bytes("\r\n".join([*plain, ""]).encode())
+    assert History.from_jsonl(path) == history
+
+
+def test_info_is_as_json_gives_it_back():
+    said = {"edges": ((0, 1),), 3: np.float64(0.5), "bad": [math.inf, -math.nan], "a": np.arange(2)}
+    trial = Trial(0, {"x": 1}, info=said)
+    assert trial.info == {"edges": [[0, 1]], "3": 0.5, "bad": [None, None], "a": [0, 1]}
+    assert json.loads(json.dumps(trial.info, allow_nan=False)) == trial.info
+    with pytest.raises(TypeError, match=r"info of trial 7: <object .* cannot be stored as JSON"):
+        Trial(7, {"x": 1}, info={"what": [object()]})
+
+
 def test_json_lines_that_do_not_fit(space, trials, tmp_path):
     path = tmp_path / "history.jsonl"
     History(space, trials).to_jsonl(path)
@@ -98,7 +166,7 @@ def test_json_lines_that_do_not_fit(space, trials, tmp_path):
     with pytest.raises(ValueError, match="another space"):
         History.from_jsonl(path, bq.Space({"x": bq.Float(0, 1)}))
     path.write_text("\n".join([*lines[:-1], lines[-1][:-5]]))
-    with pytest.raises(ValueError, match="line 4: not JSON"):
+    with pytest.raises(ValueError, match=r", line 4: not JSON \("):
         History.from_jsonl(path)
     bad = json.loads(lines[1]) | {"config": {"m": "a", "x": 7}}
     path.write_text("\n".join([lines[0], json.dumps(bad)]))
@@ -106,6 +174,9 @@ def test_json_lines_that_do_not_fit(space, trials, tmp_path):
         History.from_jsonl(path)
     path.write_text('{"format": "else"}\n')
     with pytest.raises(ValueError, match="not a bosquet history"):
+        History.from_jsonl(path)
+    path.write_text(f"{lines[0]}\n[1, 2]\n")
+    with pytest.raises(ValueError, match=r"line 2: '\[1, 2\]' is not a JSON object"):
         History.from_jsonl(path)
     path.write_text("")
     with pytest.raises(ValueError, match="is empty"):
@@ -245,3 +316,16 @@ def test_odd_reasons_take_no_time(unit):
     started = time.perf_counter()
     alike(unit * 100_000, bq.Space({"m": bq.Choice([unit, "b"])}))
     assert time.perf_counter() - started < 0.5
+
+
+def test_what_a_trial_cannot_be():
+    with pytest.raises(ValueError, match="state='done' must be 'pending', 'complete' or 'failed'"):
+        Trial(0, {"x": 1.0}, state="done")
+    with pytest.raises(TypeError, match="info of trial 3: "):
+        Trial(3, {"x": 1.0}, info={"why": object()})
+
+
+def test_a_dataset_checks_itself():
+    column = np.zeros(2)
+    with pytest.raises(ValueError, match="X, y, noise and active disagree in shape"):
+        Dataset(np.zeros((3, 1)), column, column, np.ones((3, 1), dtype=bool))

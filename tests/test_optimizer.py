@@ -43,10 +43,42 @@ def test_telling_twice_or_a_stranger(space):
         opt.tell(trial, 2.0)
     with pytest.raises(ValueError, match=r"trial 5 .*is not pending: it was not asked for here"):
         opt.tell(bq.Trial(5, {"m": "b", "n": 1}), 2.0)
-    other = opt.ask()
-    with pytest.raises(ValueError, match="the one proposed here has the configuration"):
-        opt.tell(bq.Trial(other.number, {"m": "b", "n": 1}), 2.0)
+    opt.ask()
+    for number in (0, 1):  # one that has ended, one that is pending
+        stranger = bq.Trial(number, {"m": "b", "n": 1})
+        text = rf"trial {number} of this optimizer has .*; this one comes from another optimizer"
+        with pytest.raises(ValueError, match=text):
+            opt.tell(stranger, 2.0)
     assert opt.best.value == 1.0
+
+
+def test_what_it_is_and_how_far_it_has_come(space):
+    opt = bq.Optimizer(space, "random", seed=0, direction="maximize")
+    text = f"<Optimizer of {len(space)} parameters, strategy 'random', maximize: "
+    assert repr(opt) == f"{text}0 complete, 0 failed and 0 pending trials>"
+    opt.tell(opt.ask(), 0.25)
+    opt.tell_failure(opt.ask(), "no")
+    opt.ask(2)
+    assert repr(opt) == f"{text}1 complete, 1 failed and 2 pending trials, best 0.25 (trial 0)>"
+
+
+def test_a_history_of_another_space_or_direction_says_which():
+    x, y = bq.Float(0, 1), bq.Choice({"a": {"z": bq.Int(0, 3)}, "b": {}})
+    space = bq.Space({"x": x, "y": y})
+    for other, text in (
+        (bq.Space({"x": x, "w": x}), "it has a parameter 'w', which this one has not"),
+        (bq.Space({"x": x}), "it has no parameter 'y', which this one has"),
+        (
+            bq.Space({"x": bq.Float(0, 2), "y": y}),
+            "there 'x' is a float from 0 to 2, here a float from 0 to 1",
+        ),
+        (bq.Space({"y": y, "x": x}), "its parameters come in another order"),
+        (bq.Space({"x": x, "y": y}, [bq.Forbid({"z": 1})]), "its constraints are others"),
+    ):
+        with pytest.raises(ValueError, match=f"^the history belongs to another space: {text}"):
+            bq.Optimizer(space, history=bq.History(other))
+    with pytest.raises(ValueError, match=r"^direction='minimize': the history is one of direct"):
+        bq.Optimizer(space, history=bq.History(space, (), "maximize"))
 
 
 def test_a_bad_value_leaves_the_trial_pending(space):
@@ -118,7 +150,7 @@ def test_what_a_user_does_to_a_config_stays_with_the_user(space):
 def test_the_papers_version_by_name(space):
     by_name = bq.Optimizer(space, "add-tree.paper").strategy
     assert vars(by_name) == vars(bq.strategies.AddTree.paper())
-    with pytest.raises(ValueError, match=r"strategy='add-tree\.else'"):
+    with pytest.raises(ValueError, match=r"strategy='add-tree\.else': after the dot there can"):
         bq.Optimizer(space, "add-tree.else")
 
 

@@ -82,20 +82,36 @@ def test_commands_show_control_characters(runs, command, capsys):
     assert not hostile(shown.out + shown.err)
     if command == ["show"]:
         assert r"runs\u001b[5m.db, study 'study\x1b[8m'" in shown.out
-        assert r"rate\u001b]0;owned\u0007\u000d=" in shown.out
+        assert r"rate\u001b]0;owned\u0007\r=" in shown.out
         assert "[red]five[/x]" in shown.out
         assert "second line" in shown.out
     if command == ["best"]:
-        assert r"  rate\u001b]0;owned\u0007\u000d  0." in shown.out
+        assert r"  rate\u001b]0;owned\u0007\r  0." in shown.out
     if command == ["best", "--json"]:
         assert json.loads(shown.out)["config"] == load_history(runs, STUDY).best.config
+
+
+@pytest.mark.parametrize("form", [[], ["--as", "json"]])
+def test_trials_asked_for_show_control_characters(runs, form, capsys):
+    for command in (["ask", "-n", "3"], ["ask", "--list"]):
+        assert main([command[0], runs, "--study", STUDY, *command[1:], *form]) == 0
+        shown = capsys.readouterr().out
+        assert "owned" in shown
+        assert not hostile(shown)
+        assert "\nfour" not in shown
+    assert main(["tell", runs, "12", "--failed", REASON, "--study", STUDY]) == 0
+    assert main(["tell", runs, "12", "--failed", REASON, "--study", STUDY]) == 2
+    shown = capsys.readouterr()
+    assert "second line" in shown.out
+    assert "failed already" in shown.err
+    assert not hostile(shown.out + shown.err)
 
 
 def test_spaces_show_control_characters(runs):
     text = str(load_history(runs, STUDY).space)
     assert not hostile(text)
     assert len(text.splitlines()) == 9
-    assert r"rate\u001b]0;owned\u0007\u000d" in text
+    assert r"rate\u001b]0;owned\u0007\r" in text
 
 
 @pytest.mark.parametrize(
@@ -144,6 +160,21 @@ def test_tune_shows_control_characters(runs, capsys):
 def test_lines_beside_the_results(capsys):
     say(f"one {TITLE}\n  two")
     assert capsys.readouterr().err == "bosquet: one \\u001b]0;owned\\u0007\n  two\n"
+
+
+def test_results_and_the_log_show_control_characters(caplog):
+    def objective(_):
+        raise ValueError(REASON)
+
+    result = bq.minimize(objective, bq.Space({"x": bq.Float(0, 1)}), n_trials=9, strategy="random")
+    assert "failed alike" in result.stopped
+    assert "second line" in str(result)
+    assert not hostile(str(result))
+    with pytest.raises(RuntimeError, match="second line") as caught:
+        _ = result.best_trial
+    assert not hostile(str(caught.value))
+    assert "trial 0 failed: ValueError: bad\\u001b[0m" in caplog.text
+    assert not hostile(caplog.text)
 
 
 def on_terminal(*arguments):

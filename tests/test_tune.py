@@ -89,11 +89,13 @@ def test_the_page_about_the_command_line(capsys):
             Path(kind.split()[1]).write_text(code)
         elif kind == "sh":
             for line in code.replace("\\\n", " ").splitlines():
-                program, *arguments = shlex.split(line)
+                program, *arguments = shlex.split(line, comments=True)
                 assert program == "bosquet"
                 assert main(arguments) == 0, line
                 ran.append(arguments[0])
-    assert ran == ["tune", "tune", "tune", "show", "best", "best", "export", "export"]
+    looked = ["show", "best", "best", "export", "export"]
+    told = ["ask", "ask", "tell", "tell", "ask", "release"]
+    assert ran == ["tune", "tune", "tune", *looked, *told]
     assert "goes on after 12 trials" in capsys.readouterr().err
     assert len(load_history("runs.db", "solver").complete) == 12
     assert len(json.loads(Path("trials.json").read_text())) == 12
@@ -145,6 +147,11 @@ def test_a_file_called_like_a_module():
         (["lib/train.py:objective", "--space", "nope.json"], "No such file"),
         (["lib/train.py:objective", "--space", "bad.json"], "bad.json is not JSON"),
         (["lib/train.py:objective", "--space", "odd.json"], "odd.json: a stored space is a dict"),
+        (["lib/train.py:objective", "--space", "twice.json"], "twice.json: the key 'lr' appears"),
+        (
+            ["lib/train.py:objektive"],
+            "'objektive', only neighbour, bq, space, number, objective; did",
+        ),
         (["lib/train.py:objective", "--strategy", "magic"], "strategy='magic' must be one of"),
         (["lib/train.py:objective", "--storage", "no/dir/x.db"], "there is no directory"),
         (["--command", "echo {b}"], "{b} is not a parameter; the space has a, m, n"),
@@ -159,6 +166,8 @@ def test_bad_input(capsys, arguments, message):
     Path("wrong.py").write_text("f = (")
     Path("bad.json").write_text("{")
     Path("odd.json").write_text("[]")
+    lr = '"lr": {"type": "int", "low": 0, "high": 3}'
+    Path("twice.json").write_text(f'{{"schema": 1, "parameters": {{{lr}, {lr}}}}}')
     assert tuned("--space", "space.json", *arguments) == 2
     assert message in capsys.readouterr().err
     assert not Path("runs.db").exists()

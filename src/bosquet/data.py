@@ -14,12 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from bosquet.arrays import Array, Bools
 from bosquet.space import Choice, Config, Space
+from bosquet.text import json_text, must_be_one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,8 +181,8 @@ class History:
     def __init__(
         self, space: Space, trials: Iterable[Trial] = (), direction: Direction = "minimize"
     ) -> None:
-        if direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction={direction!r} must be 'minimize' or 'maximize'")
+        if direction not in get_args(Direction):
+            raise ValueError(must_be_one_of("direction", direction, get_args(Direction)))
         self.space = space
         self.direction: Direction = direction
         self.trials = tuple(sorted(trials, key=lambda trial: trial.number))
@@ -271,7 +272,7 @@ class History:
             "direction": self.direction,
             "space": self.space.to_dict(),
         }
-        lines = [json.dumps(entry) for entry in (header, *map(asdict, self.trials))]
+        lines = [json_text(entry) for entry in (header, *map(asdict, self.trials))]
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -332,7 +333,9 @@ class History:
 
 def _read_json_lines(path: Path) -> list[dict[str, Any]]:
     entries = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    text = path.read_bytes().decode("utf-8").rstrip("\n")
+    # Not splitlines: a text may hold other characters that end a line, as JSON allows them.
+    for number, line in enumerate(text.split("\n") if text else (), start=1):
         try:
             entry = json.loads(line)
         except json.JSONDecodeError as error:

@@ -39,10 +39,13 @@ class Optimizer:
             raise TypeError(f"space must be a bosquet.Space, not {type(space).__name__}")
         if history is not None and not isinstance(history, History):
             raise TypeError(f"history must be a bosquet.History, not {history!r}")
-        if history is not None and (history.space != space or history.direction != direction):
+        if history is not None and history.space != space:
             raise ValueError(
-                f"the history belongs to another space, or to direction={history.direction!r} "
-                f"instead of {direction!r}"
+                f"the history belongs to another space: {_difference(history.space, space)}"
+            )
+        if history is not None and history.direction != direction:
+            raise ValueError(
+                f"direction={direction!r}: the history is one of direction={history.direction!r}"
             )
         self.space = space
         self.strategy = get(strategy)
@@ -168,12 +171,17 @@ class Optimizer:
             pending = self._pending.get(trial.number)
             if pending is not None and pending.config == trial.config:
                 return pending
-            if pending is not None:
-                why = f"the one proposed here has the configuration {pending.config}"
-            elif any(past.number == trial.number for past in self.history.trials):
-                why = "it has been told already"
-            else:
+            past = {past.number: past for past in self.history.trials}
+            ours = pending or past.get(trial.number)
+            if ours is None:
                 why = "it was not asked for here"
+            elif ours.config != trial.config:
+                why = (
+                    f"trial {trial.number} of this optimizer has the configuration {ours.config}; "
+                    "this one comes from another optimizer, or its configuration was changed"
+                )
+            else:
+                why = "it has been told already"
             raise ValueError(f"trial {trial.number} with {trial.config} is not pending: {why}")
         config = self.space.validate(trial)
         same = (pending for pending in self.pending if pending.config == config)
@@ -184,10 +192,34 @@ class Optimizer:
         self._pending.pop(trial.number, None)
         return trial
 
+    def __repr__(self) -> str:
+        history, best = self.history, self.best
+        found = "" if best is None else f", best {best.value:g} (trial {best.number})"
+        return (
+            f"<Optimizer of {len(self.space)} parameters, strategy {self.strategy.name!r}, "
+            f"{history.direction}: {len(history.complete)} complete, {len(history.failed)} failed "
+            f"and {len(self._pending)} pending trials{found}>"
+        )
+
     @property
     def best(self) -> Trial | None:
         """The complete trial with the best value; None before there is one."""
         return self.history.best
+
+
+def _difference(theirs: Space, ours: Space) -> str:
+    """The first thing that tells the space of a history from the one given, in words."""
+    for name, parameter in theirs.items():
+        if name not in ours.keys():  # noqa: SIM118 - as a space also knows short names
+            return f"it has a parameter {name!r}, which this one has not"
+        if ours[name] != parameter:
+            return f"there {name!r} is {parameter.describe()}, here {ours[name].describe()}"
+    for name in ours:
+        if name not in theirs.keys():  # noqa: SIM118
+            return f"it has no parameter {name!r}, which this one has"
+    if theirs.parameters != ours.parameters:
+        return "its parameters come in another order, or belong to other branches"
+    return "its constraints are others (of functions, only the same ones are equal)"
 
 
 def positive_integer(value: object, name: str) -> int:

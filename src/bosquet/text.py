@@ -1,8 +1,12 @@
-"""Text that is fit for a terminal."""
+"""Text of messages: fit for a terminal, of bearable length, with a hint where a name is close."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import unicodedata
+from collections.abc import Iterable
+from typing import Any
 
 _CONTROLS = frozenset(
     {
@@ -32,5 +36,34 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+    written = json.dumps(char)[1:-1]
+    return written if written != char else f"\\u{ord(char):04x}"  # DEL
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """A value as JSON that people can read: letters of any language as they are."""
+    return printable(json.dumps(value, ensure_ascii=False, indent=indent), lines=True)
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """``; did you mean 'add-tree'?`` for a name that is close to a known one, else nothing."""
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(str(given).lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def must_be_one_of(what: str, given: object, known: Iterable[str], more: str = "") -> str:
+    """The message for a name that is not known: what there is, and which was perhaps meant."""
+    names = list(known)
+    hint = did_you_mean(given, names)
+    return f"{what}={given!r} must be one of {', '.join(names)}{more}{hint}"
+
+
+def listed(texts: Iterable[str], *, separator: str = ", ", width: int = 200) -> str:
+    """Texts in a row, each cut when it is very long; of too many, the first and how many more."""
+    parts = [text if len(text) <= 80 else f"{text[:60]}...{text[-10:]}" for text in texts]
+    shown = 0
+    while shown < len(parts) and (shown == 0 or len(separator.join(parts[: shown + 1])) <= width):
+        shown += 1
+    more = [f"... ({len(parts) - shown} more)"] if shown < len(parts) else []
+    return separator.join([*parts[:shown], *more])

@@ -131,12 +131,16 @@ def test_kinds_of_domains(domain, parameter):
         tune.randn(0, 1),
         tune.qloguniform(1, 8, 1),
         tune.sample_from(lambda: 1),
-        tune.grid_search([1, 2]),
     ],
 )
 def test_what_a_space_cannot_express(domain):
     with pytest.raises(bq.SpaceError, match="'x'"):
         search({"x": domain})
+
+
+def test_grid_search_is_rays_own():
+    with pytest.raises(bq.SpaceError, match="'x': grid_search goes with Ray's own variants"):
+        search({"x": tune.grid_search([1, 2])})
 
 
 def test_evaluated_points_and_points_to_evaluate():
@@ -161,7 +165,7 @@ def test_evaluated_points_of_domains():
     for wrong in ({"model": {"kind": "tree"}}, {"shape": (9, 9)}):
         with pytest.raises(bq.ConfigError, match=next(iter(wrong))):
             target.add_evaluated_point(params | wrong, 1.0)
-    with pytest.raises(bq.ConfigError, match="'rate' is missing"):
+    with pytest.raises(bq.ConfigError, match=r"'rate' is missing in \{\}"):
         target.add_evaluated_point({}, 1.0)
 
 

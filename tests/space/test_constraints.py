@@ -168,6 +168,8 @@ def test_a_failing_function_is_named_with_what_it_was_given() -> None:
 def test_a_function_must_return_a_bool(verdict: Any) -> None:
     with raises("constraint <lambda> returned"):
         space(lambda c: verdict).sample(0)
+    with raises("it must return True (allowed) or False"):
+        space(lambda c: verdict).sample(0)
 
 
 def test_numpy_verdicts_and_callables_without_a_name() -> None:

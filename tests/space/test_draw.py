@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bosquet import Choice, Constraint, Float, Forbid, Int, Space
+import pytest
+
+from bosquet import Choice, ConfigError, Constraint, Float, Forbid, Int, Space
 
 
 def test_the_example(example_parameters: dict[str, Any]) -> None:
@@ -64,3 +66,28 @@ def test_html_is_escaped() -> None:
     assert text.startswith("<pre")
     assert "<script>" not in text
     assert "&lt;b&gt;  one of &#x27;&lt;script&gt;&#x27;, &#x27;&amp;&#x27;" in text
+
+
+def test_very_many_options_do_not_fill_the_screen() -> None:
+    names = [f"option {i}" for i in range(500)]
+    space = Space({"c": Choice(names)}, constraints=[Forbid({"c": names[:300]})])
+    assert max(map(len, str(space).splitlines())) < 300
+    assert "'option 0', 'option 1'" in str(space)
+    assert "more)" in str(space)
+    with pytest.raises(ConfigError) as error:
+        space.validate({"c": "x"})
+    assert len(str(error.value)) < 300
+    branches: dict[Any, Any] = {name: {} for name in names}
+    shared = Space({"m": Choice(branches | {tuple(names[:400]): {"x": Int(0, 1)}})})
+    assert max(map(len, str(shared).splitlines())) < 300
+    with pytest.raises(ConfigError) as error:
+        shared.validate({"m": "option 1"})
+    assert "it is active when m in ('option 0', 'option 1'," in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+def test_letters_of_any_language_are_shown_as_they_are() -> None:
+    space = Space({"größe ∞": Choice({"日本 語": {"é è": Int(0, 1)}, "b": {}})})
+    assert '"日本 語"' in str(space)
+    assert space.path_label({"größe ∞": "日本 語"}) == '"größe ∞"="日本 語"'
+    assert list(space) == ['"größe ∞"', '"größe ∞"="日本 語"/"é è"']

@@ -92,7 +92,7 @@ def message(text: str) -> Any:
         ),
         (lambda: Choice([]), "there must be at least one option"),
         (lambda: Choice({}), "there must be at least one option"),
-        (lambda: Choice({("a", "b"): {}}), "there must be at least one option"),
+        (lambda: Choice({("a", "b"): {}}), "every option needs a key of its own, and these have"),
         (lambda: Choice("abc"), "Choice('abc'): options must be a list"),
         (lambda: Choice(b"abc"), "Choice(b'abc'): options must be a list"),
         (lambda: Choice(5), "Choice(5): options must be a list"),

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import chisquare
 
 from bosquet import Choice, ConfigError, Constraint, Float, Forbid, Int, Space, SpaceError
+from bosquet.space.encoding import FILLER
 from bosquet.space.parameter import Parameter, shared_branches
 from bosquet.space.sampling import sobol
 from bosquet.space.structure import option_label
-from bosquet.space.tree import FILLER
 
 Config = dict[str, Any]
 
@@ -248,10 +248,11 @@ def test_names_that_look_like_qualified_ones() -> None:
             "'gamma' is missing; it is active when model='svm' and kernel='rbf'",
         ),
         (
-            {"lr": ..., "Lr": 0.01},
-            "unknown parameter 'Lr'; this space has 'scale', 'lr', 'model', "
+            {"lr": ..., "speed": 0.01},
+            "unknown parameter 'speed'; this space has 'scale', 'lr', 'model', "
             "'C', 'kernel', 'gamma', 'depth', 'eta', 'trees'",
         ),
+        ({"lr": ..., "Lr": 0.01}, "unknown parameter 'Lr'; did you mean 'lr'?"),
         ({"scale": ..., "scael": "none"}, "unknown parameter 'scael'; did you mean 'scale'?"),
         (
             {"gamma": 1},
@@ -514,9 +515,16 @@ def test_sample_one_or_several(example: Space) -> None:
     assert len({example.key(c) for c in example.sample(None, 5)}) == 5
 
 
-@pytest.mark.parametrize("arguments", [{"by": "node"}, {"method": "grid"}, {"by": None}])
-def test_bad_sampling_arguments(example: Space, arguments: Any) -> None:
-    with pytest.raises(ValueError, match=r"'option' or 'path'.*'random' or 'sobol'"):
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"by": "paths"}, "by='paths' must be one of option, path; did you mean 'path'?"),
+        ({"method": "grid"}, "method='grid' must be one of random, sobol"),
+        ({"by": None}, "by=None must be one of option, path"),
+    ],
+)
+def test_bad_sampling_arguments(example: Space, arguments: Any, text: str) -> None:
+    with raises(ValueError, text):
         example.sample(0, 1, **arguments)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.study import Command
-from bosquet.study.command import CommandFailed
+from bosquet.study.evaluate import NoValue
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are POSIX ones")
 
@@ -71,13 +71,13 @@ def test_the_last_line_of_stdout(tmp_path, code, value):
     ],
 )
 def test_reasons(tmp_path, code, reason):
-    with pytest.raises(CommandFailed) as failed:
+    with pytest.raises(NoValue) as failed:
         run(tmp_path, code)
     assert str(failed.value) == reason
 
 
 def test_a_long_stderr_is_shortened(tmp_path):
-    with pytest.raises(CommandFailed) as failed:
+    with pytest.raises(NoValue) as failed:
         run(tmp_path, "sys.exit('begin ' + 'x' * 100_000 + ' end')")
     assert 300 < len(str(failed.value)) < 400
     assert str(failed.value).endswith("x end")
@@ -85,7 +85,7 @@ def test_a_long_stderr_is_shortened(tmp_path):
 
 def test_programs_that_cannot_be_started(tmp_path):
     command = Command("/no/such/program {n}", SPACE)
-    with pytest.raises(CommandFailed, match="'/no/such/program' cannot be started: No such file"):
+    with pytest.raises(NoValue, match="'/no/such/program' cannot be started: No such file"):
         command({"n": 1})
     with pytest.raises(ValueError, match="there is no program '/no/such/program'"):
         command.check_program()
@@ -126,7 +126,7 @@ def test_values_in_json_files(tmp_path, monkeypatch, read, written, value):
 )
 def test_json_files_without_a_value(tmp_path, monkeypatch, read, code, reason):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CommandFailed) as failed:
+    with pytest.raises(NoValue) as failed:
         run(tmp_path, code, read, "{n} out.json")
     assert reason in str(failed.value)
 
@@ -135,7 +135,7 @@ def test_a_value_of_an_earlier_trial_is_not_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = "sys.argv[1] == '7' and json.dump(1, open('out.json', 'w'))"
     assert run(tmp_path, code, "json:out.json") == 1.0
-    with pytest.raises(CommandFailed, match=r"out.json was not written anew"):
+    with pytest.raises(NoValue, match=r"out.json was not written anew"):
         run(tmp_path, code, "json:out.json", n=8)
     assert run(tmp_path, code, "json:out.json") == 1.0
 

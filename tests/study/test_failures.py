@@ -201,9 +201,9 @@ def test_control_characters_of_a_reason_reach_nobody(capsys, caplog, monkeypatch
         monkeypatch.setenv("FORCE_COLOR", "1")
     bq.minimize(by_turns(1.0, "a\x1b]0;b\x07\nc [red]"), SPACE, n_trials=2, progress=True)
     shown = capsys.readouterr().err
-    assert r"a\x1b]0;b\x07\nc [red]" in shown
+    assert r"a\u001b]0;b\u0007\nc [red]" in shown
     assert "\x1b]0;" not in shown
-    assert r"a\x1b]0;b\x07\nc [red]" in caplog.text
+    assert r"a\u001b]0;b\u0007\nc [red]" in caplog.text
 
 
 def test_the_log_is_not_printed_unless_asked_for():

@@ -6,6 +6,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.study import load_history, read_study
+from bosquet.study.optuna_store import OptunaStore
 
 pytest.importorskip("optuna")
 
@@ -162,3 +163,13 @@ def test_asking_beyond_the_space(tmp_path):
             study.ask()
         with pytest.raises(ValueError, match="n=0 must be a positive integer"):
             study.ask(0)
+
+
+def test_a_trial_told_by_two_people_at_once(tmp_path, monkeypatch):
+    with bq.Study(tmp_path / "r.db", space=SPACE, strategy="random") as study:
+        trial = study.ask()
+        monkeypatch.setattr(OptunaStore, "end", lambda *_: False)
+        monkeypatch.setattr(OptunaStore, "release_row", lambda *_: False)
+        for act in (lambda: study.tell(trial, 1.0), lambda: study.release(trial)):
+            with pytest.raises(ValueError, match="trial 0 has just been told"):
+                act()

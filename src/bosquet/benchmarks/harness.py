@@ -33,6 +33,7 @@ from bosquet.benchmarks.simulated import simulate
 from bosquet.space import Config
 from bosquet.strategies import STRATEGIES, Strategy
 from bosquet.study import minimize
+from bosquet.text import must_be_one_of
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _INITIAL = 10  # a stream of random numbers apart from those of the methods
@@ -62,12 +63,12 @@ class Job:
         ours = [*(strategies or {}), *STRATEGIES]
         known_method = self.method in ours or self.method.removesuffix(".paper") in STRATEGIES
         if not known_method and self.method not in PEERS:
-            known = ", ".join([*ours, *PEERS])
-            raise ValueError(f"method={self.method!r} must be one of {known}, or FILE.py:NAME")
+            known = [*ours, *PEERS]
+            raise ValueError(must_be_one_of("method", self.method, known, ", or FILE.py:NAME"))
         if self.problem not in problems:
             groups = GROUPS if problems.keys() >= PROBLEMS.keys() else ()
-            known = ", ".join([*groups, *problems])
-            raise ValueError(f"problem={self.problem!r} must be one of {known}, or FILE.py:NAME")
+            known = [*groups, *problems]
+            raise ValueError(must_be_one_of("problem", self.problem, known, ", or FILE.py:NAME"))
         if not 0 <= self.noise < math.inf:
             raise ValueError(f"noise={self.noise!r} must be a standard deviation")
         if self.workers < 1 or (self.workers > 1 and self.method in PEERS):

@@ -28,6 +28,7 @@ from bosquet.arrays import Array
 from bosquet.benchmarks.problem import Problem
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Parameter
+from bosquet.text import must_be_one_of
 
 DEEPEST = 4
 _MOST_TRAIN, _MOST_TEST = 1_000, 10_000
@@ -116,7 +117,7 @@ def read_split(data: Path, dataset: str) -> Split:
     """A fixed random fifth of the rows to test on, the others to train on, both capped."""
     known = binary_sets(data)
     if dataset not in known:
-        raise ValueError(f"dataset={dataset!r} must be one of {', '.join(known)}")
+        raise ValueError(must_be_one_of("dataset", dataset, known))
     with np.load(data / "binary" / f"{dataset}.npz") as file:
         X, y = file["X"].astype(np.float64), file["y"].astype(np.int8)
     order = np.random.default_rng(0).permutation(len(y))

@@ -10,6 +10,7 @@ import numpy as np
 from bosquet.benchmarks.problem import Problem
 from bosquet.space import Choice, Config, Float, Int, Space
 from bosquet.space.parameter import Parameter
+from bosquet.text import must_be_one_of
 
 DATASETS = ("breast_cancer", "digits", "wine", "diabetes")
 _FOLDS = 5
@@ -28,7 +29,7 @@ def sklearn_pipeline(dataset: str = "breast_cancer") -> Problem:
             "the pipeline problems need scikit-learn: pip install 'bosquet[demo]'"
         ) from error
     if dataset not in DATASETS:
-        raise ValueError(f"dataset={dataset!r} must be one of {', '.join(DATASETS)}")
+        raise ValueError(must_be_one_of("dataset", dataset, DATASETS))
     X, y = getattr(datasets, f"load_{dataset}")(return_X_y=True)
     if dataset == "digits":
         X, y = X[:600], y[:600]  # a third of it, so that one evaluation stays around a second

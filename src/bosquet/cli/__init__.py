@@ -18,8 +18,12 @@ from bosquet.cli.tune import add_tune
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
-    options = parser.parse_args(arguments)
-    options.arguments = sys.argv[1:] if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(given)
+    options.arguments = given
     try:
         code = int(options.run(options))
         sys.stdout.flush()

@@ -11,6 +11,7 @@ from bosquet.text import printable
 
 
 def add_command(commands: Any, name: str, **texts: str) -> argparse.ArgumentParser:
+    """A command; its description and epilog are printed as they are: at most 80 columns."""
     return commands.add_parser(  # type: ignore[no-any-return]
         name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts
     )

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 _ASK_EXAMPLES = """\
 examples:
-  bosquet ask runs.db --space space.json --direction maximize     a new study
-  bosquet ask runs.db                                             the next trial
-  bosquet ask runs.db -n 4 --as json > batch.json                 four to run side by side
-  bosquet ask runs.db --list                                      what was asked for and not told
+  bosquet ask runs.db --space space.json --direction maximize   a new study
+  bosquet ask runs.db                                           the next trial
+  bosquet ask runs.db -n 4 --as json > batch.json               four at once
+  bosquet ask runs.db --list                                    what is pending
 
-A trial stays pending, also after a reboot, until it is told or released. Trials that were released
-come first. Other processes ('bosquet tune' too) may work on the same study.
+A trial stays pending, also after a reboot, until it is told or released. Trials
+that were released come first. Other processes ('bosquet tune' too) may work on
+the same study.
 
-exit codes: 0 shown; 1 the space is exhausted; 2 bad input, or no such file or study.
+exit codes:
+  0    shown
+  1    the space is exhausted
+  2    bad input, or no such file or study
 """
 
 _TELL_EXAMPLES = """\
@@ -31,7 +35,7 @@ examples:
   bosquet tell runs.db 17 0.31
   bosquet tell runs.db 17 0.31 --noise-variance 1e-4
   bosquet tell runs.db 17 --failed "the sample broke"
-  bosquet tell runs.db '{"method": "newton", "damping": 0.5}' 0.2     a point known from before
+  bosquet tell runs.db '{"method": "newton", "damping": 0.5}' 0.2   known before
 
 exit codes: 0 stored; 2 bad input, or a trial that is not waiting to be told.
 """
@@ -56,8 +60,8 @@ def _add_ask(commands: Any) -> None:
         commands,
         "ask",
         help="ask a stored study for trials that you evaluate yourself",
-        description="Prints the next trials of a stored study and keeps them as pending, for "
-        "evaluations\nthat bosquet does not run: by hand, in a laboratory, by a scheduler.",
+        description="Prints the next trials of a stored study and keeps them as pending, for\n"
+        "evaluations that bosquet does not run: by hand, in a laboratory, by a scheduler.",
         epilog=_ASK_EXAMPLES,
     )
     add_study(ask, space="for a new study, or where constraints are functions")

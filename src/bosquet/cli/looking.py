@@ -19,7 +19,9 @@ examples:
   bosquet show runs.db --study second
   bosquet show postgresql://host/database
 
-exit codes: 0 shown; 2 no such file or study. Nothing is changed, also while the study runs.
+Nothing is changed, also while the study runs.
+
+exit codes: 0 shown; 2 no such file or study.
 """
 
 _BEST_EXAMPLES = """\
@@ -28,7 +30,10 @@ examples:
   bosquet best runs.db --as json > best.json
   bosquet best runs.db --as command > run-best.sh
 
-exit codes: 0 shown; 1 no trial has brought a value; 2 no such file or study, or it has no command.
+exit codes:
+  0    shown
+  1    no trial has brought a value
+  2    no such file or study, or --as command for a study without a command
 """
 
 _EXPORT_EXAMPLES = """\
@@ -37,9 +42,10 @@ examples:
   bosquet export runs.db -o trials.json
   bosquet export runs.db -o - | column -s, -t
 
-One row a trial that has ended: number, state, value, noise_variance, reason, then the parameters
-by their qualified names (model=svm/C). Inactive ones are empty in CSV and left out in JSON.
-In CSV a text that begins with = + - @ or ' has a ' in front, lest a spreadsheet compute it.
+One row a trial that has ended: number, state, value, noise_variance, reason,
+then the parameters by their qualified names (model=svm/C). Inactive ones are
+empty in CSV and left out in JSON. In CSV a text that begins with = + - @ or '
+has a ' in front, lest a spreadsheet compute it.
 
 exit codes: 0 written; 2 no such file or study.
 """
@@ -58,8 +64,8 @@ def _add_show(commands: Any) -> None:
         commands,
         "show",
         help="show a stored study: best, branches, failures",
-        description="Shows the best configuration, the best of each branch, failures by reason "
-        "and running trials.",
+        description="Shows the best configuration, the best of each branch, failures by cause and\n"
+        "running trials.",
         epilog=_SHOW_EXAMPLES,
     )
     add_study(show, space=_SPACE)

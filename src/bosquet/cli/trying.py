@@ -15,13 +15,16 @@ from bosquet.strategies import STRATEGIES
 _BENCH_EXAMPLES = """\
 examples:
   bosquet bench --problems small-shared --methods random,sobol
-  bosquet bench --problems trees,shifted --methods random,optuna-tpe,smac --seeds 10 --jobs 2
-  bosquet bench --problems real --methods sobol --trials 30 --out results/real.jsonl
+  bosquet bench --problems trees,shifted --methods random,optuna-tpe,smac \\
+      --seeds 10 --jobs 2
+  bosquet bench --problems real --methods sobol --trials 30 --out real.jsonl
   bosquet bench --problems mine.py:problem,shifted --methods mine.py:Local,auto
 
-Runs already in --out are not made again, so an interrupted bench goes on where it stopped; those of
-a file that has been edited since are.
-Peers need: pip install 'bosquet[peers]'. The plot needs: pip install 'bosquet[bench]'.
+Runs already in --out are not made again, so an interrupted bench goes on where
+it stopped; those of a file of yours that has been edited since are.
+
+Peers need: pip install 'bosquet[peers]'
+The plot needs: pip install 'bosquet[bench]'
 """
 
 
@@ -35,8 +38,8 @@ def _add_demo(commands: Any) -> None:
         commands,
         "demo",
         help="tune a real conditional pipeline, with a progress bar",
-        description="Tunes a conditional scikit-learn pipeline (scaling, feature reduction, five "
-        "estimators)\nand prints the best configuration of each branch.",
+        description="Tunes a conditional scikit-learn pipeline (scaling, feature reduction, five\n"
+        "estimators) and prints the best configuration of each branch.",
     )
     demo.add_argument(
         "--dataset",
@@ -45,7 +48,13 @@ def _add_demo(commands: Any) -> None:
         help="default: %(default)s",
     )
     _add_run_options(demo, trials=40)
-    demo.add_argument("--strategy", choices=STRATEGIES, default="auto", help="default: %(default)s")
+    demo.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        default="auto",
+        metavar="NAME",
+        help=f"{', '.join(STRATEGIES)} (default: %(default)s)",
+    )
     demo.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
     demo.set_defaults(run=_demo)
 
@@ -55,8 +64,8 @@ def _add_bench(commands: Any) -> None:
         commands,
         "bench",
         help="compare strategies and peers on problems over seeds",
-        description="Runs every method on every problem for every seed, and prints quartiles, the "
-        "worst seed\n and the CPU time per ask.",
+        description="Runs every method on every problem for every seed, and prints quartiles, the\n"
+        "worst seed and the CPU time per ask.",
         epilog=_BENCH_EXAMPLES,
     )
     bench.add_argument(

@@ -13,11 +13,13 @@ from bosquet.strategies import STRATEGIES
 _EXAMPLES = """\
 examples:
   bosquet tune train.py:objective --space train.py:space --trials 60
-  bosquet tune train.py:objective --space space.json --timeout 2h --jobs 4 --trial-timeout 10m
+  bosquet tune train.py:objective --space space.json --timeout 2h --jobs 4 \\
+      --trial-timeout 10m
   bosquet tune --space space.json --trials 100 --direction maximize \\
       --command "solver --alpha {alpha} {?restarts:--restarts {restarts}}"
   bosquet tune --space space.json --trials 100 --jobs 4 \\
-      --command "sim --x {x} --out out/{trial}.json" --read json:out/{trial}.json:metrics.loss
+      --command "sim --x {x} --out out/{trial}.json" \\
+      --read json:out/{trial}.json:metrics.loss
 
 templates (--command), which are split into words first and run without a shell:
   {name}         the value of a parameter
@@ -25,11 +27,14 @@ templates (--command), which are split into words first and run without a shell:
   {trial}        the number of the trial
   {{ and }}      braces
 
-The same command again goes on with the stored study, until it has --trials trials in all.
+The same command again goes on with the stored study, until it has --trials
+trials in all.
 
 exit codes:
-  0    done            1    no trial has brought a value, or --on-failure raise and one failed
-  2    bad input       130  interrupted (Ctrl-C); the message says how to go on
+  0    done
+  1    no trial has brought a value, or one failed with --on-failure raise
+  2    bad input
+  130  interrupted (Ctrl-C); the message says how to go on
 """
 
 
@@ -38,8 +43,8 @@ def add_tune(commands: Any) -> None:
         commands,
         "tune",
         help="tune a Python function, or any program",
-        description="Searches a space for the configuration with the best value. Every trial is "
-        "stored at once:\na kill costs at most what was running.",
+        description="Searches a space for the configuration with the best value. Every trial is\n"
+        "stored at once: a kill costs at most what was running.",
         epilog=_EXAMPLES,
     )
     tune.add_argument(

@@ -26,7 +26,7 @@ from bosquet.models.covariance import Covariance
 from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.transform import moments, transform
 from bosquet.space import Config
-from bosquet.space.tree import FILLER
+from bosquet.space.encoding import FILLER
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Task
 from bosquet.strategies.gp_strategy import CovarianceStrategy

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bosquet.data import History
+from bosquet.text import json_text
 
 # A spreadsheet takes a text that begins so for a formula; the last is what makes it harmless.
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
@@ -17,7 +18,7 @@ _FIXED = ("number", "state", "value", "noise_variance", "reason")
 
 def to_json(history: History) -> str:
     """One object a trial; inactive parameters are left out."""
-    return json.dumps(_rows(history), indent=1) + "\n"
+    return json_text(_rows(history), indent=1) + "\n"
 
 
 def to_csv(history: History) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pprint
 import shlex
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
+from bosquet.text import json_text, printable
 
 
 def print_study(study: StoredStudy) -> None:
@@ -94,9 +94,10 @@ def trial_text(trial: Trial) -> str:
 
 
 def _config_lines(trial: Trial, *, as_words: bool = False) -> str:
-    shown = as_word if as_words else str
-    width = max(len(name) for name in trial.config)
-    return "\n".join(f"  {name:<{width}}  {shown(value)}" for name, value in trial.config.items())
+    word = as_word if as_words else str
+    shown = {printable(name): printable(word(value)) for name, value in trial.config.items()}
+    width = max(map(len, shown))
+    return "\n".join(f"  {name:<{width}}  {value}" for name, value in shown.items())
 
 
 def best_json(trial: Trial) -> str:
@@ -107,12 +108,12 @@ def best_json(trial: Trial) -> str:
         "noise_variance": trial.noise_variance,
         "config": trial.config,
     }
-    return json.dumps(data, indent=2)
+    return json_text(data, indent=2)
 
 
 def trial_json(trial: Trial) -> str:
     """A trial to be evaluated, for programs: one line."""
-    return json.dumps({"number": trial.number, "config": trial.config})
+    return json_text({"number": trial.number, "config": trial.config})
 
 
 def best_python(trial: Trial) -> str:

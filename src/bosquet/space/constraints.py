@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from bosquet.errors import SpaceError
+from bosquet.space.structure import Tree
+from bosquet.text import listed
 
 Config = Mapping[str, Any]
 
@@ -49,7 +51,8 @@ class Forbid:
 
     def __str__(self) -> str:
         clauses = [
-            f"{name}={vs[0]!r}" if len(vs) == 1 else f"{name} in {vs!r}" for name, vs in self.values
+            f"{name}={vs[0]!r}" if len(vs) == 1 else f"{name} in ({listed(map(repr, vs))})"
+            for name, vs in self.values
         ]
         return f"not ({' and '.join(clauses)})"
 
@@ -125,3 +128,36 @@ def as_constraints(constraints: Iterable[Any]) -> tuple[Forbid | Constraint, ...
                 f"constraint {constraint!r} must be a Forbid, a Constraint or a function"
             )
     return tuple(checked)
+
+
+def checked(
+    constraint: Forbid | Constraint, tree: Tree, unknown: Callable[[str], str]
+) -> Forbid | Constraint:
+    """A constraint on known parameters; a Forbid with values as configurations have them.
+
+    ``unknown`` says of a name that there is no such parameter.
+    """
+    for name in constraint.on or ():
+        if name not in tree.by_name:
+            raise SpaceError(f"constraint {constraint}: {unknown(name)}")
+    if isinstance(constraint, Constraint):
+        return constraint
+    return Forbid(
+        {
+            name: [_forbidden(constraint, tree, name, value) for value in values]
+            for name, values in constraint.values
+        }
+    )
+
+
+def _forbidden(constraint: Forbid, tree: Tree, name: str, value: object) -> Any:
+    parameters = [dimension.parameter for dimension in tree.by_name[name]]
+    for parameter in parameters:
+        try:
+            return parameter.check(value)
+        except (TypeError, ValueError, OverflowError):
+            continue
+    raise SpaceError(
+        f"constraint {constraint}: {name!r} is never {value!r}; "
+        f"it must be {parameters[0].describe()}"
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from bosquet.errors import SpaceError
 from bosquet.space.constraints import Constraint, Forbid
+from bosquet.space.encoding import FILLER
 from bosquet.space.parameter import Choice
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def default_config(space: Space, draws: int) -> dict[str, Any]:
     so many times.
     """
     rng = np.random.default_rng(0)
-    units = np.full(len(space), 0.5)
+    units = np.full(len(space), FILLER)
     free, declared = [], []
     for dimension in space.dimensions:
         parameter = dimension.parameter

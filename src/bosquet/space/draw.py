@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice, Parameter, details
 from bosquet.space.structure import Parameters, option_label
-from bosquet.text import printable
+from bosquet.text import listed, printable
 
 
 def tree_text(
@@ -48,7 +48,7 @@ def _branches(parameter: Parameter) -> list[str]:
     below |= dict(parameter.branches)
     return _indent(
         [
-            (" | ".join(labels[i] for i in members), _indent(_entries(named)))
+            (listed((labels[i] for i in members), separator=" | "), _indent(_entries(named)))
             for members, named in below.items()
         ]
     )

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from bosquet.arrays import Array
 from bosquet.errors import SpaceError
+from bosquet.text import listed
 
 Option: TypeAlias = str | int | float | bool | None
 
@@ -292,7 +293,7 @@ class Choice:
             raise SpaceError(f"Choice({options!r}): ordered={ordered!r} must be True or False")
         subspaces = dict(options) if isinstance(options, Mapping) else {}
         singles = tuple(_option(key) for key in keys if not isinstance(key, tuple) or not subspaces)
-        if not singles:
+        if not singles and not subspaces:
             raise SpaceError("Choice: there must be at least one option")
         _check_distinct(singles)
         object.__setattr__(self, "options", singles)
@@ -352,7 +353,7 @@ class Choice:
         return self.options
 
     def describe(self) -> str:
-        return "one of " + ", ".join(repr(option) for option in self.options) + details(self)
+        return f"one of {listed(map(repr, self.options))}{details(self)}"
 
 
 Parameter: TypeAlias = Float | Int | Choice
@@ -464,7 +465,7 @@ def _positions(group: tuple[Any, ...], position: Mapping[Option, int]) -> tuple[
         except (KeyError, TypeError):
             raise SpaceError(
                 f"Choice: {group!r} names the unknown option {option!r}; every option needs a "
-                f"key of its own, and these have one: {', '.join(map(repr, position))}"
+                f"key of its own, and these have one: {listed(map(repr, position)) or 'none'}"
             ) from None
     return tuple(sorted(members))
 

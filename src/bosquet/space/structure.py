@@ -20,7 +20,6 @@ it activates.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +33,7 @@ from numpy.typing import NDArray
 from bosquet.arrays import Array
 from bosquet.errors import SpaceError
 from bosquet.space.parameter import Choice, Option, Parameter
+from bosquet.text import json_text, listed
 
 Parameters = tuple[tuple[str, Parameter], ...]
 Path = tuple[int, ...]
@@ -74,11 +74,11 @@ def option_label(option: Option) -> str:
     if not isinstance(option, str):
         return repr(option)
     ambiguous = option in ("True", "False", "None") or re.fullmatch(r"[+-]?[\d.].*", option)
-    return json.dumps(option) if ambiguous or not _PLAIN.fullmatch(option) else option
+    return json_text(option) if ambiguous or not _PLAIN.fullmatch(option) else option
 
 
 def _name_label(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else json.dumps(name)
+    return name if _PLAIN.fullmatch(name) else json_text(name)
 
 
 class Tree:
@@ -113,6 +113,10 @@ class Tree:
             found[dimension.name] = (*found.get(dimension.name, ()), dimension)
         return found
 
+    @cached_property
+    def by_qualified_name(self) -> dict[str, Dimension]:
+        return {dimension.qualified_name: dimension for dimension in self.dimensions}
+
     def choice(self, index: int) -> Choice:
         return cast(Choice, self.dimensions[index].parameter)
 
@@ -130,7 +134,7 @@ class Tree:
         options = tuple(self.choice(node.choice).options[i] for i in node.options)
         if len(options) == 1:
             return f"{choice.name}={options[0]!r}"
-        return f"{choice.name} in {options!r}"
+        return f"{choice.name} in ({listed(map(repr, options))})"
 
     def _check_names(self) -> None:
         for name, dimensions in self.by_name.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -12,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.arrays import Array
-from bosquet.errors import ConfigError, NothingFound, SpaceError
-from bosquet.space import draw, sampling, serial
-from bosquet.space.constraints import Constraint, Forbid, as_constraints
+from bosquet.errors import ConfigError, SpaceError
+from bosquet.space import draw, encoding, sampling, serial
+from bosquet.space.constraints import Constraint, Forbid, as_constraints, checked
 from bosquet.space.defaults import default_config
+from bosquet.space.encoding import FILLER
+from bosquet.space.names import ByName
 from bosquet.space.parameter import Choice, Parameter, named_parameters
 from bosquet.space.sampling import By, Method
 from bosquet.space.skeleton import Walk, walk
 from bosquet.space.structure import Dimension, Node, Parameters, Tree
+from bosquet.text import did_you_mean
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
@@ -27,19 +29,18 @@ if TYPE_CHECKING:
 Config = dict[str, Any]
 Rng = np.random.Generator | int | None
 
-FILLER = 0.5  # what the unit coordinates of inactive parameters hold
-_MAX_REJECTIONS = 10_000  # in a row, before a feasible part counts as not to be found
 _WALKED = 100_000  # values tried to list what constraints leave of the discrete part
 
 
-class Space:
+class Space(ByName):
     """A search space in which some choices decide which other parameters exist.
 
     ``parameters`` maps names to `Float`, `Int` or `Choice`; the options of a `Choice` may hold
     sub-spaces of the same form. ``constraints`` are `Forbid`, `Constraint` or plain functions of a
     configuration that return whether it is allowed.
 
-    A configuration is a plain dict of the *active* parameters.
+    A configuration is a plain dict of the *active* parameters. The space itself can be used as a
+    dict of its parameters: ``space["lr"]``, ``"lr" in space``, ``for name in space``.
     """
 
     def __init__(
@@ -52,7 +53,10 @@ class Space:
             self.tree = Tree(self.parameters)
         except RecursionError:
             raise SpaceError("the choices of this space are nested too deeply") from None
-        self.constraints = tuple(self._checked(c) for c in as_constraints(constraints))
+        self.constraints = tuple(
+            checked(constraint, self.tree, self._unknown)
+            for constraint in as_constraints(constraints)
+        )
         if self.constraints and self.has_defaults:
             self.default_config()  # to refuse those that no configuration can have
 
@@ -77,9 +81,6 @@ class Space:
     def size(self) -> float:
         """How many distinct configurations there are, constraints aside (inf if continuous)."""
         return self.tree.size
-
-    def __len__(self) -> int:
-        return len(self.dimensions)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
@@ -151,12 +152,6 @@ class Space:
         choice = self.dimensions[link.choice].name
         return f"{name!r} is not active when {choice}={valid[choice]!r}{self._when(dimension)}"
 
-    def _unknown(self, name: object) -> str:
-        close = difflib.get_close_matches(str(name), self.tree.by_name, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        known = ", ".join(repr(known) for known in self.tree.by_name)
-        return f"unknown parameter {name!r}{hint or f'; this space has {known}'}"
-
     def violation(self, config: Mapping[str, Any]) -> Forbid | Constraint | None:
         """The first constraint that a valid configuration violates, or None."""
         return next((c for c in self.constraints if not c.allows(config)), None)
@@ -166,9 +161,7 @@ class Space:
 
         The configuration may be partial: only the choices that decide are looked at.
         """
-        dimensions = self.tree.by_name.get(name) or tuple(
-            d for d in self.dimensions if d.qualified_name == name
-        )
+        dimensions = self.tree.by_name.get(name) or self._named(name)
         if not dimensions:
             raise ConfigError(self._unknown(name))
         options = self._options(config)
@@ -215,11 +208,11 @@ class Space:
     def unqualify(self, config: Mapping[str, Any]) -> Config:
         """The inverse of `qualify`, validated."""
         _check_dict(config)
-        short = {d.qualified_name: d.name for d in self.dimensions}
+        known = self.tree.by_qualified_name
         for name in config:
-            if name not in short:
-                raise ConfigError(f"unknown qualified name {name!r}")
-        valid = self.validate({short[name]: value for name, value in config.items()})
+            if name not in known:
+                raise ConfigError(f"unknown qualified name {name!r}{did_you_mean(name, known)}")
+        valid = self.validate({known[name].name: value for name, value in config.items()})
         active = self.qualify(valid)
         for name in config:
             if name not in active:
@@ -258,7 +251,7 @@ class Space:
 
     @cached_property
     def _defaults(self) -> Config:
-        return default_config(self, _MAX_REJECTIONS)
+        return default_config(self, sampling.MOST_REJECTED)
 
     def configs(self) -> Iterator[Config]:
         """Every allowed configuration of a finite space."""
@@ -290,26 +283,9 @@ class Space:
         return np.asarray(self._encode([config])[0])
 
     def _encode(self, configs: Sequence[Mapping[str, Any]]) -> Array:
-        units = np.full((len(configs), len(self)), FILLER)
-        rows: list[NDArray[np.int64]] = [np.arange(len(configs))]  # by node
-        n_active = np.zeros(len(configs), dtype=np.int64)
-        try:
-            for node in self.nodes:
-                if node.index:
-                    parents = rows[node.parent]
-                    option = self.tree.choice(node.choice).option_index(units[:, node.choice])
-                    rows.append(parents[np.isin(option[parents], node.options)])
-                mine = rows[node.index]
-                n_active[mine] += len(node.dimensions)
-                chosen = [configs[row] for row in mine.tolist()]
-                for index in node.dimensions:
-                    name = self.dimensions[index].name
-                    values = [config[name] for config in chosen]
-                    units[mine, index] = self.dimensions[index].parameter.to_unit(values)
-            if np.array_equal(n_active, [len(config) for config in configs]):
-                return units
-        except (LookupError, TypeError, ValueError, OverflowError):
-            pass
+        units = encoding.encode(self.tree, configs)
+        if units is not None:
+            return units
         for config in configs:  # Something is off: the slow way finds it and says what.
             self._complete(config)
         raise ConfigError(f"{configs!r} cannot be encoded: values are of unusual types")
@@ -331,23 +307,12 @@ class Space:
             )
         if not np.all(np.isfinite(units)):
             raise ConfigError("a unit vector must be finite")
-        configs = self._decode(np.clip(np.atleast_2d(units), 0.0, 1.0))
+        configs = encoding.decode(self.tree, np.clip(np.atleast_2d(units), 0.0, 1.0))
         return configs if units.ndim == 2 else configs[0]
-
-    def _decode(self, units: Array) -> list[Config]:
-        active = self.activity(units)
-        configs: list[Config] = [{} for _ in units]
-        for dimension in self.dimensions:
-            rows = np.flatnonzero(active[:, dimension.index])
-            values = dimension.parameter.from_unit(units[rows, dimension.index])
-            name = dimension.name
-            for row, value in zip(rows.tolist(), values, strict=True):
-                configs[row][name] = value
-        return configs
 
     def activity(self, units: Array) -> NDArray[np.bool_]:
         """Which coordinates of each row are active: (n, dimensions)."""
-        return self.tree.node_activity(units)[:, self.tree.node_of_dimension]
+        return encoding.activity(self.tree, units)
 
     def snap(self, units: Array) -> Array:
         """Unit rows as encoding their configurations would give them."""
@@ -385,20 +350,10 @@ class Space:
         return self._feasible(units, n)
 
     def _feasible(self, units: sampling.UnitStream, n: int) -> list[Config]:
-        found: list[Config] = []
-        rejected = 0
-        while len(found) < n:
-            for config in self._decode(units(max(n - len(found), min(2 * rejected, 1_000)))):
-                violated = self.violation(config)
-                if violated is None:
-                    found.append(config)
-                    rejected = 0
-                elif (rejected := rejected + 1) >= _MAX_REJECTIONS:
-                    raise NothingFound(
-                        f"{rejected} samples in a row violate a constraint (the last one "
-                        f"{violated}): the feasible part is empty or too small to be found"
-                    )
-        return found[:n]
+        def violations(rows: Array) -> Iterator[tuple[Config, Forbid | Constraint | None]]:
+            return ((c, self.violation(c)) for c in encoding.decode(self.tree, rows))
+
+        return sampling.feasible(units, violations, n)
 
     # -- other forms -------------------------------------------------------------------------
 
@@ -423,34 +378,6 @@ class Space:
         from bosquet.space.configspace import to_configspace
 
         return to_configspace(self)
-
-    # -- construction ------------------------------------------------------------------------
-
-    def _checked(self, constraint: Forbid | Constraint) -> Forbid | Constraint:
-        """A constraint on known parameters; a Forbid with values as configurations have them."""
-        for name in constraint.on or ():
-            if name not in self.tree.by_name:
-                raise SpaceError(f"constraint {constraint}: {self._unknown(name)}")
-        if isinstance(constraint, Constraint):
-            return constraint
-        return Forbid(
-            {
-                name: [self._forbidden(constraint, name, value) for value in values]
-                for name, values in constraint.values
-            }
-        )
-
-    def _forbidden(self, constraint: Forbid, name: str, value: object) -> Any:
-        parameters = [dimension.parameter for dimension in self.tree.by_name[name]]
-        for parameter in parameters:
-            try:
-                return parameter.check(value)
-            except (TypeError, ValueError, OverflowError):
-                continue
-        raise SpaceError(
-            f"constraint {constraint}: {name!r} is never {value!r}; "
-            f"it must be {parameters[0].describe()}"
-        )
 
 
 def _check_dict(config: object) -> None:

@@ -13,6 +13,7 @@ from bosquet.strategies.designs import Random, Sobol
 from bosquet.strategies.htbo import HTBO
 from bosquet.strategies.tree_ei import TreeEI
 from bosquet.strategies.turbo import Turbo
+from bosquet.text import must_be_one_of
 
 STRATEGIES: dict[str, type[Strategy]] = {
     cls.name: cls
@@ -69,5 +70,10 @@ def get(strategy: str | Strategy) -> Strategy:
         name, _, version = strategy.partition(".")
         if name in STRATEGIES and version in ("", "paper"):
             return STRATEGIES[name].paper() if version else STRATEGIES[name]()
-    known = ", ".join(sorted(STRATEGIES))
-    raise ValueError(f"strategy={strategy!r} must be one of {known}, or a Strategy instance")
+        if name in STRATEGIES:
+            raise ValueError(
+                f"strategy={strategy!r}: after the dot there can only be 'paper', as in "
+                f"'{name}.paper'"
+            )
+    more = ", one of these with '.paper' behind it, or a Strategy instance"
+    raise ValueError(must_be_one_of("strategy", strategy, sorted(STRATEGIES), more))

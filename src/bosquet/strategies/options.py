@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from bosquet.text import must_be_one_of
+
 AcquisitionName = Literal["logei", "ucb", "node-ucb"]
 KernelName = Literal["evidence", "matern52", "se"]
 ModelName = Literal["hierarchical", "paper"]
@@ -13,7 +15,7 @@ ModelName = Literal["hierarchical", "paper"]
 def one_of(name: str, value: object, allowed: Sequence[str]) -> None:
     """Raises where an argument has none of the allowed values."""
     if value not in allowed:
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}")
+        raise ValueError(must_be_one_of(name, value, allowed))
 
 
 def whole(name: str, value: object, least: int = 1, *, none: bool = False) -> None:

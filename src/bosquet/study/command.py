@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bosquet.space import Space
+from bosquet.study.evaluate import NoValue
 from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.template import TRIAL, Template
 
@@ -23,10 +24,6 @@ _TAIL_BYTES = 65_536  # of an output that are looked at
 _TAIL_LINES = 3  # of stderr that a reason shows, shortened to
 _TAIL_LENGTH = 300
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and the like
-
-
-class CommandFailed(RuntimeError):
-    """A program brought no value, and why."""
 
 
 class Command:
@@ -74,6 +71,9 @@ class Command:
         return self._template.words(config, trial)
 
     def __call__(self, config: Mapping[str, Any], trial: int = 0) -> float:
+        return self.run_trial(config, trial)
+
+    def run_trial(self, config: Mapping[str, Any], trial: int) -> float:
         words = self.words(config, trial)
         stdout, stderr = self._outputs(trial)
         self._scratch.mkdir(exist_ok=True)  # it may be another machine
@@ -83,10 +83,10 @@ class Command:
             with stdout.open("wb") as out, stderr.open("wb") as err:
                 code = _run(words, out, err)
             if code:
-                raise CommandFailed(_ending(code))
+                raise NoValue(_ending(code))
             return _last_number(stdout) if self._json is None else self._json.read(trial)
-        except CommandFailed as failed:
-            raise CommandFailed(f"{failed}{self.last_words(trial)}") from None
+        except NoValue as failed:
+            raise NoValue(f"{failed}{self.last_words(trial)}") from None
         finally:
             stdout.unlink(missing_ok=True)
             stderr.unlink(missing_ok=True)
@@ -107,7 +107,7 @@ def _run(words: list[str], out: Any, err: Any) -> int:
     try:
         return subprocess.call(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
     except OSError as error:
-        raise CommandFailed(f"{words[0]!r} cannot be started: {error.strerror}") from None
+        raise NoValue(f"{words[0]!r} cannot be started: {error.strerror}") from None
 
 
 def _ending(code: int) -> str:
@@ -128,12 +128,12 @@ def signal_name(number: int) -> str:
 def _last_number(stdout: Path) -> float:
     lines = _last_lines(stdout)
     if not lines:
-        raise CommandFailed("no value: stdout is empty")
+        raise NoValue("no value: stdout is empty")
     try:
         return float(lines[-1])
     except ValueError:
         shown = lines[-1][:80]
-        raise CommandFailed(
+        raise NoValue(
             f"no value: the last line of stdout must be a number alone, not {shown!r}"
         ) from None
 
@@ -157,19 +157,17 @@ class _JsonPlace:
         path = self.path(trial)
         try:
             if path.stat().st_mtime == 0:
-                raise CommandFailed(f"no value: {path} was not written anew")
+                raise NoValue(f"no value: {path} was not written anew")
             data = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise CommandFailed(f"no value: {path}: {error.strerror}") from None
+            raise NoValue(f"no value: {path}: {error.strerror}") from None
         except ValueError as error:
-            raise CommandFailed(f"no value: {path} is not JSON: {error}") from None
+            raise NoValue(f"no value: {path} is not JSON: {error}") from None
         for key in self.key.split(".") if self.key else ():
             data = _below(data, key, path)
         if isinstance(data, bool) or not isinstance(data, (int, float)):
             where = f" at {self.key!r}" if self.key else ""
-            raise CommandFailed(
-                f"no value: {path}{where} must have a number, not {str(data)[:80]!r}"
-            )
+            raise NoValue(f"no value: {path}{where} must have a number, not {str(data)[:80]!r}")
         return float(data)
 
 
@@ -179,7 +177,7 @@ def _below(data: Any, key: str, path: Path) -> Any:
     if isinstance(data, list) and key.isdecimal() and int(key) < len(data):
         return data[int(key)]
     there = ", ".join(list(data)[:10]) if isinstance(data, dict) else type(data).__name__
-    raise CommandFailed(f"no value: {path} has no {key!r}, only {there}")
+    raise NoValue(f"no value: {path} has no {key!r}, only {there}")
 
 
 def _json_place(read: str) -> _JsonPlace | None:

@@ -6,12 +6,29 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from bosquet.data import Evaluation, Trial
-from bosquet.study.command import Command, CommandFailed
 
 Objective = Callable[[dict[str, Any]], Any]
+
+
+class NoValue(RuntimeError):
+    """An objective's own word that it brought no value: its text is the reason, as it is."""
+
+
+@runtime_checkable
+class RunsPrograms(Protocol):
+    """An objective that starts programs, such as a `Command`.
+
+    It is evaluated in worker processes only, which end what they have started.
+    """
+
+    def run_trial(self, config: dict[str, Any], trial: int) -> float:
+        """The value of a trial; the number tells files of trials that run at once apart."""
+
+    def last_words(self, trial: int) -> str:
+        """The end of what the program of a trial wrote, also after it was killed."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +48,7 @@ def evaluate(objective: Objective, trial: Trial, *, here: bool = False) -> Evalu
     """
     try:
         return _called(objective, trial)
-    except CommandFailed as failed:
+    except NoValue as failed:
         return Failure(str(failed))
     except BaseException as error:  # SystemExit, and what others have derived from it
         if here and isinstance(error, KeyboardInterrupt):
@@ -41,8 +58,8 @@ def evaluate(objective: Objective, trial: Trial, *, here: bool = False) -> Evalu
 
 def _called(objective: Objective, trial: Trial) -> Evaluation | Failure:
     config = dict(trial.config)
-    if isinstance(objective, Command):
-        return Evaluation(objective(config, trial.number))
+    if isinstance(objective, RunsPrograms):
+        return Evaluation(objective.run_trial(config, trial.number))
     returned = objective(config)
     if isinstance(returned, Evaluation):
         return returned

@@ -16,6 +16,7 @@ from bosquet.space import Space
 from bosquet.strategies import Strategy
 from bosquet.study.evaluate import failure_text
 from bosquet.study.fingerprint import Fingerprint, function_fingerprint
+from bosquet.text import did_you_mean, listed
 
 
 class FileObjective:
@@ -42,7 +43,8 @@ def load_space(place: str) -> Space:
     """The space of a JSON file (`Space.to_dict`), or of a name in a Python file."""
     if place.endswith(".json"):
         try:
-            return Space.from_dict(json.loads(Path(place).read_text(encoding="utf-8")))
+            text = Path(place).read_text(encoding="utf-8")
+            return Space.from_dict(json.loads(text, object_pairs_hook=_distinct))
         except SpaceError as error:
             raise ValueError(f"{place}: {error}") from None
         except ValueError as error:
@@ -50,6 +52,16 @@ def load_space(place: str) -> Space:
     found = load(place, "space")
     if not isinstance(found, Space):
         raise ValueError(f"{place} must be a bosquet.Space, not {type(found).__name__} {found!r}")
+    return found
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, of which Python would silently take the last of equal keys."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise SpaceError(f"the key {key!r} appears twice in one object; names must differ")
+        found[key] = value
     return found
 
 
@@ -94,8 +106,11 @@ def load(place: str, what: str) -> Any:
     path, name = _split(place, what)
     module = _module(path)
     if not hasattr(module, name):
-        public = ", ".join(key for key in vars(module) if not key.startswith("_"))
-        raise ValueError(f"{place}: the file has no {name!r}, only {public or 'nothing'}")
+        public = [key for key in vars(module) if not key.startswith("_")]
+        raise ValueError(
+            f"{place}: the file has no {name!r}, only {listed(public) or 'nothing'}"
+            f"{did_you_mean(name, public)}"
+        )
     return getattr(module, name)
 
 

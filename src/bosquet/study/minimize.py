@@ -16,8 +16,7 @@ from bosquet.errors import NothingFound, SpaceExhausted, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy
-from bosquet.study.command import Command
-from bosquet.study.evaluate import Failure, Objective
+from bosquet.study.evaluate import Failure, Objective, RunsPrograms
 from bosquet.study.failures import FailurePolicy, OnFailure
 from bosquet.study.fingerprint import fingerprint_of
 from bosquet.study.ledger import InMemory, Ledger, Stored
@@ -229,7 +228,7 @@ def _runner(
             raise TypeError(f"executor={executor!r} must have the interface of Executor")
         return OnExecutor(objective, executor, positive_integer(n_jobs, "n_jobs"))
     slots = 1 if n_jobs is None else positive_integer(n_jobs, "n_jobs")
-    if slots == 1 and trial_timeout is None and not isinstance(objective, Command):
+    if slots == 1 and trial_timeout is None and not isinstance(objective, RunsPrograms):
         return InProcess(objective)
     return Workers(objective, slots, trial_timeout)
 

@@ -161,6 +161,5 @@ def _is_new(trial: Trial, space: Space, kinds: set[str]) -> bool:
 
 
 def _failure(trial: Trial) -> str:
-    """One line, whatever the reason has in it; control characters are written out."""
-    reason = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(trial.reason))
-    return f"trial {trial.number} failed: {reason}"
+    """One line, whatever the reason has in it."""
+    return f"trial {trial.number} failed: {printable(str(trial.reason))}"

@@ -12,6 +12,7 @@ from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.header import ATTRIBUTE, Header, differences, refuse
 from bosquet.study.rows import by_number, snapshot, to_row
 from bosquet.study.storages import name_of, open_storage, storage_errors, storage_exists
+from bosquet.text import did_you_mean, listed
 
 DEFAULT_NAME = "bosquet"
 
@@ -149,9 +150,11 @@ def _stored(storage: Any, study_name: str | None) -> _Found:
             studies = {study.study_name: study for study in opened.get_all_studies()}
             name = next(iter(studies)) if study_name is None and len(studies) == 1 else study_name
             if name is None or name not in studies:
-                listed = ", ".join(map(repr, studies)) or "none"
+                stored = listed(map(repr, studies)) or "none"
                 problem = ": which study?" if name is None else f", study {name!r}: not there;"
-                raise StorageError(f"{where}{problem} stored are {listed}")
+                raise StorageError(
+                    f"{where}{problem} stored are {stored}{did_you_mean(name, studies)}"
+                )
             study = studies[name]
             trials = opened.get_all_trials(study._study_id, deepcopy=False)
         finally:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bosquet.data import History, Trial
 from bosquet.space import Config
+from bosquet.text import printable
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,11 @@ class Result:
     def _why(self) -> str:
         """The reason of the last failure."""
         failed = self.history.failed
-        return f"; trial {failed[-1].number} failed with: {failed[-1].reason}" if failed else ""
+        return (
+            f"; trial {failed[-1].number} failed with: {_shown(failed[-1].reason)}"
+            if failed
+            else ""
+        )
 
     def __str__(self) -> str:
         counts = f"{len(self.history.complete)} trials"
@@ -67,4 +72,8 @@ class Result:
             found = f"nothing found{'' if said else self._why}"
         else:
             found = f"best {best.value:.6g} with {best.config}"
-        return f"{counts} in {self.seconds:.1f} s ({self.stopped}): {found}"
+        return f"{counts} in {self.seconds:.1f} s ({_shown(self.stopped)}): {found}"
+
+
+def _shown(text: str | None) -> str:
+    return printable(str(text), lines=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bosquet.space import Space
+from bosquet.text import did_you_mean, listed
 
 TRIAL = "trial"
 _BREAK = "\0"  # between two words
@@ -151,10 +152,11 @@ def _check(parts: tuple[_Part, ...], space: Space) -> None:
             continue
         used.add(part.name)
         if part.name not in space.tree.by_name:
-            known = ", ".join(space.tree.by_name)
+            known = listed(space.tree.by_name)
             raise ValueError(
                 f"command: {{{part.name}}} is not a parameter; the space has {known} (and "
                 f"{{{TRIAL}}} is the number of the trial)"
+                f"{did_you_mean(part.name, space.tree.by_name)}"
             )
         if isinstance(part, _Value) and not _always_active(space, part.name, around):
             raise ValueError(

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
 from bosquet.data import Trial
-from bosquet.study.command import Command, signal_name
-from bosquet.study.evaluate import Failure, Objective
+from bosquet.study.command import signal_name
+from bosquet.study.evaluate import Failure, Objective, RunsPrograms
 from bosquet.study.processes import Lifeline, Process
 from bosquet.study.runners import Outcome
 from bosquet.study.sending import CURE, packed
@@ -36,7 +36,7 @@ class Workers:
             raise RuntimeError(_GUARD)  # this is a worker that imports such a script
         self.slots = slots
         self._objective = packed(objective)
-        self._command = objective if isinstance(objective, Command) else None
+        self._program = objective if isinstance(objective, RunsPrograms) else None
         self._timeout = trial_timeout
         self._lifeline: Lifeline | None = None
         self._free: list[_Worker] = []
@@ -100,7 +100,7 @@ class Workers:
             outcome = Failure(f"its worker process {worker.end()}")
         elif self._left(worker) == 0.0:
             worker.kill()
-            said = "" if self._command is None else self._command.last_words(worker.trial.number)
+            said = "" if self._program is None else self._program.last_words(worker.trial.number)
             outcome = Failure(f"timeout of {self._timeout:g} s{said}")
         else:
             return []
