@@ -73,7 +73,7 @@ def measure(d: int) -> str:
     optimizer.ask()
     ask = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    width = found.said["treewidth"]
+    width = found.summary["treewidth"]
     per_clique = 1e3 * passing / len(triangles)
     return (
         f"| {d} | {len(triangles)} | {width} | {fit:.1f} s | {passing:.2f} s | "

@@ -16,8 +16,7 @@ def chain(log_density, start, n=4000, width=1.0, bounds=(-np.inf, np.inf), seed=
         np.full(d, width),
         n,
         np.random.default_rng(seed),
-        lower=low,
-        upper=high,
+        bounds=(low, high),
         burn_in=20,
     )
 
@@ -57,7 +56,7 @@ def test_the_same_generator_gives_the_same_chain_and_burn_in_is_dropped():
 
     one, two = (chain(log_density, [3.0], n=5, seed=4) for _ in range(2))
     np.testing.assert_array_equal(one, two)
-    edge = {"lower": np.full(1, -9.0), "upper": np.full(1, 9.0)}
+    edge = {"bounds": (np.full(1, -9.0), np.full(1, 9.0))}
     whole = slice_sample(
         log_density, np.array([3.0]), np.ones(1), 25, np.random.default_rng(4), **edge
     )

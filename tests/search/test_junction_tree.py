@@ -141,7 +141,7 @@ def test_the_refined_optimum_beats_a_fine_search(seed):
     assert values[0] >= acquisition.value(*belief.moments(rows)).max()
     local = np.clip(found.rows[0] + 0.02 * rng.normal(size=(5_000, 4)), 0, 1)
     assert values[0] >= acquisition.value(*belief.moments(local)).max() - 1e-6
-    assert found.said == {"cliques": 4, "treewidth": 2, "table_entries": 2 * 31**3}
+    assert found.summary == {"cliques": 4, "treewidth": 2, "table_entries": 2 * 31**3}
 
 
 def test_without_refinement_it_is_the_best_point_of_the_grid():
@@ -220,7 +220,7 @@ def test_constraints_inside_a_node_are_kept_exactly():
     posterior = posterior_on(space, [(0, 1), (1, 2), (2, 3)])
     acquisition = LowerBound(0.5)
     search = CliqueSearch(space, posterior, posterior.components, TableEffort(zooms=1))
-    assert search.said["treewidth"] == 2  # the constraint on a and d closes a cycle
+    assert search.summary["treewidth"] == 2  # the constraint on a and d closes a cycle
     found = search.maximise(acquisition, np.random.default_rng(0))
     on_grid = space.from_unit(found.rows[-1])
     assert space.violation(on_grid) is None
@@ -238,7 +238,7 @@ def test_too_wide_a_graph_is_searched_without_tables_and_says_so():
     posterior = posterior_on(space, [tuple(range(9))])
     acquisition, rng = LowerBound(0.5), np.random.default_rng(0)
     found = CliqueSearch(space, posterior, posterior.components).maximise(acquisition, rng)
-    assert found.said["notes"] == [
+    assert found.summary["notes"] == [
         "no message passing: a clique of 9 variables, treewidth 8; random rows and climbing instead"
     ]
     belief = CliqueSum(posterior, posterior.components)
@@ -246,7 +246,7 @@ def test_too_wide_a_graph_is_searched_without_tables_and_says_so():
     assert found.values[0] >= acquisition.value(*belief.moments(rows)).max()
     six = posterior_on(box(6), [tuple(range(6))])
     coarse = CliqueSearch(box(6), six, six.components)
-    assert coarse.said["notes"] == ["grids coarsened to 3 levels"]
+    assert coarse.summary["notes"] == ["grids coarsened to 3 levels"]
 
 
 def test_every_node_has_its_optimum():

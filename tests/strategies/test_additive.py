@@ -161,7 +161,7 @@ def test_expected_improvement_starts_from_message_passing():
     fitted = strategy.fit(task, task.history.dataset(), rng)
     ask = Ask(task, fitted, 0.0, task.history.units, task.taken, rng)
     cliques = strategy.clique_search(ask)
-    assert cliques.said["cliques"] == 5
+    assert cliques.summary["cliques"] == 5
     rows = strategy.starts(ask, cliques)
     assert rows.shape == (2, 6)
     additive = fitted.posterior.additive

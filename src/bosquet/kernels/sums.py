@@ -90,9 +90,11 @@ class Gram:
         weights = np.exp(-2.0 * eta[self._lengths])
         size = self._slices[-1].stop if self._slices else 0
         unit, slope = np.empty(size), np.zeros(size)
-        for features, mine, w in zip(self._features, self._slices, self._of_lengths, strict=True):
+        for features, stretch, w in zip(
+            self._features, self._slices, self._of_lengths, strict=True
+        ):
             if w.stop > w.start:
-                np.dot(weights[w], features, out=unit[mine])
+                np.dot(weights[w], features, out=unit[stretch])
         for kind, stretch in self._kinds:
             _shape(kind, unit[stretch], slope[stretch])
         variances = np.exp(eta[self._variances])
@@ -111,13 +113,13 @@ class Gram:
         v = np.exp(eta[self._variances])
         by_variance, by_weight = np.zeros(len(v)), np.zeros(len(self._lengths))
         for which, entries, pairs in self._groups:
-            mine = w[pairs]
-            by_variance[which] = unit[entries].reshape(-1, len(mine)) @ mine
-            slopes = slope[entries].reshape(-1, len(mine))
+            by_entry = w[pairs]
+            by_variance[which] = unit[entries].reshape(-1, len(by_entry)) @ by_entry
+            slopes = slope[entries].reshape(-1, len(by_entry))
             for i, one in zip(range(which.start, which.stop), slopes, strict=True):
                 at = self._of_lengths[i]
                 if at.stop > at.start:
-                    by_weight[at] = v[i] * (self._features[i] @ (mine * one))
+                    by_weight[at] = v[i] * (self._features[i] @ (by_entry * one))
         gradient = np.zeros(len(eta))
         np.add.at(gradient, self._variances, v * by_variance)
         weights = np.exp(-2.0 * eta[self._lengths])
@@ -128,9 +130,9 @@ class Gram:
 class _Term:
     """One component in a `Cross`: the sum inside its shape, of queries with the rows it has."""
 
-    def __init__(self, component: Component, mine: slice, X: Array, weights: Array) -> None:
-        self.mine = mine
-        """Its entries among those of all components."""
+    def __init__(self, component: Component, entries: slice, X: Array, weights: Array) -> None:
+        self.entries = entries
+        """Which entries of a query are those of this component."""
         pairs = list(zip(component.features, weights.tolist(), strict=True))
         ordered = [(f.dimension, w) for f, w in pairs if f.kind == "difference"]
         self._dimensions = [dimension for dimension, _ in ordered]
@@ -170,8 +172,8 @@ class Cross:
             [np.full(len(rows), np.exp(eta[c.variance])) for c, rows in self._members]
         )
         self._terms = [
-            _Term(component, mine, X[rows], component.weights(eta))
-            for (component, rows), mine in zip(self._members, self._slices, strict=True)
+            _Term(component, entries, X[rows], component.weights(eta))
+            for (component, rows), entries in zip(self._members, self._slices, strict=True)
         ]
 
     @property
@@ -185,15 +187,15 @@ class Cross:
 
     def _sum(self, entries: Array) -> Array:
         cross = np.zeros((len(entries), self._n))
-        for (_, rows), mine in zip(self._members, self._slices, strict=True):
-            cross[:, rows] += entries[:, mine]
+        for (_, rows), stretch in zip(self._members, self._slices, strict=True):
+            cross[:, rows] += entries[:, stretch]
         return cross
 
     def _entries(self, X: Array) -> tuple[Array, Array]:
         """By component and row, the covariance and its slope by the sum inside: (m, columns)."""
         inside = np.zeros((len(X), len(self._rows)))
         for term in self._terms:
-            inside[:, term.mine] = term.inside(X)
+            inside[:, term.entries] = term.inside(X)
         slope = np.zeros_like(inside)
         for kind, stretch in self._kinds:
             _shape(kind, inside[:, stretch], slope[:, stretch])
@@ -218,5 +220,5 @@ class Slopes:
         gradient = np.zeros_like(self._X)
         weighted = self._slope * weights[..., self._cross._rows]
         for term in self._cross._terms:
-            term.add_slope(self._X, weighted[:, term.mine], gradient)
+            term.add_slope(self._X, weighted[:, term.entries], gradient)
         return gradient

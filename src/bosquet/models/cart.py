@@ -83,7 +83,7 @@ class CartLeaf:
 
     @property
     def weights(self) -> Array:
-        """w_i of the cells of the path, from the root down to the leaf, whose own is 1."""
+        """w_i of the cells of the path, from the root down to the leaf, which has weight 1."""
         size = np.array([len(cell.rows) for cell in self.path])
         above = np.arange(len(self.path))[::-1]  # depth_j - depth_i
         return np.asarray(size[-1] / size / (1.0 + above))

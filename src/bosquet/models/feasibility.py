@@ -40,9 +40,9 @@ class Feasibility:
         """Nodes and their variables with an order."""
         self._categories = [(d.node, d.index) for d in variables if kinds[d.index] == "overlap"]
         for node in space.nodes:
-            mine = [i for i in node.dimensions if i in kinds]
-            self._counts[node.index] = len(mine)
-            self._ordered.append((node.index, [i for i in mine if kinds[i] == "difference"]))
+            own = [i for i in node.dimensions if i in kinds]
+            self._counts[node.index] = len(own)
+            self._ordered.append((node.index, [i for i in own if kinds[i] == "difference"]))
         self._votes = np.where(failed, -_VOTE, _VOTE)
         self._length = self._best_length()
 
@@ -59,8 +59,8 @@ class Feasibility:
         scale = self._length**2 * max(int(self._counts[list(path)].sum()), 1)
         for node, dims in self._ordered:
             if node in path and dims:
-                mine = pull * self._nodes[:, node]
-                gaps = X[:, dims] * mine.sum(axis=1)[:, None] - mine @ self._X[:, dims]
+                shared = pull * self._nodes[:, node]
+                gaps = X[:, dims] * shared.sum(axis=1)[:, None] - shared @ self._X[:, dims]
                 gradient[:, dims] = -gaps / scale
         return np.asarray(log_expit(odds)), gradient
 

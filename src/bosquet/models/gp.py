@@ -87,7 +87,7 @@ class Block:
         return value, gradient, by_rows
 
     def _log_likelihood(self, eta: Array) -> tuple[float, Array, Array]:
-        """The value, its gradient by eta, and by K: that one's lower triangle."""
+        """The value, its gradient by eta, and the lower triangle of its gradient by K."""
         K, parts = self.covariance(eta)
         L, _ = cholesky(K)
         alpha = solve(L, self.y)
@@ -224,11 +224,11 @@ class Posterior:
         """
         conditioned = list(self._conditioned)
         for x, z in zip(X, Z, strict=True):
-            mine = [c for c in self.components if z[c.node]]
-            nodes = {c.node for c in mine}
+            active = [c for c in self.components if z[c.node]]
+            nodes = {c.node for c in active}
             near = [block for block in conditioned if block.nodes & nodes]
             rest = [block for block in conditioned if not block.nodes & nodes]
-            conditioned = [*rest, _join(near, mine, x, self.eta)]
+            conditioned = [*rest, _join(near, active, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned)
 
     def of(self, components: Sequence[Component]) -> PartialPosterior:

@@ -183,8 +183,8 @@ class _Gibbs:
         """Moves to one of the options, drawn by likelihood times prior; their probabilities."""
         scores = np.array(
             [
-                self._score if option == self._state else self._evaluate(option, mine)
-                for option, mine in zip(options, cliques, strict=True)
+                self._score if option == self._state else self._evaluate(option, its_cliques)
+                for option, its_cliques in zip(options, cliques, strict=True)
             ]
         )
         if scores.max() == -np.inf:  # no covariance has a factor: stay
@@ -239,12 +239,12 @@ class _Overlapping(_Gibbs):
         if not connected(self._state.edges, *edge):  # joining two parts does not make it wider
             return True
         own = next(own for own in self._own if edge[0] in own)
-        mine = [one for one in edges if one[0] in own]
-        return treewidth(own, mine) <= self._learning.max_treewidth
+        own_edges = [one for one in edges if one[0] in own]
+        return treewidth(own, own_edges) <= self._learning.max_treewidth
 
 
 class _Disjoint(_Gibbs):
-    """Each variable is drawn into one of the groups, or into one of its own (Wang et al., 2017)."""
+    """Each variable is drawn into one of the groups, or into a new group (Wang et al., 2017)."""
 
     def __init__(
         self, space: Space, likelihood: GraphLikelihood, start: GraphState, learning: GraphLearning

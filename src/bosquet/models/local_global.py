@@ -178,8 +178,8 @@ class Against:
         """`cross`, and its derivatives by the coordinates of A for groups of its rows."""
         K, slopes = np.empty((len(A), len(self._X))), []
         for path, rows in self._kernel.space.tree.rows_by_path(A).items():
-            K[rows], mine = self.on(path).with_slopes(A[rows])
-            slopes.append((rows, mine))
+            K[rows], of_path = self.on(path).with_slopes(A[rows])
+            slopes.append((rows, of_path))
         return K, slopes
 
 

@@ -23,17 +23,17 @@ def slice_sample(
     n: int,
     rng: np.random.Generator,
     *,
-    lower: Array,
-    upper: Array,
+    bounds: tuple[Array, Array],
     burn_in: int = 0,
 ) -> Array:
     """``n`` states of a chain, (n, d): one per sweep over the coordinates, the first ones dropped.
 
-    ``width`` is about the size of the density in each coordinate; there is no density outside
-    ``lower`` and ``upper``, nor where it is NaN.
+    ``width`` is about the size of the density in each coordinate; there is no density outside the
+    ``bounds``, lowest and highest coordinates, nor where it is NaN.
     """
     if n < 1 or burn_in < 0:
         raise ValueError(f"n={n} must be positive, and burn_in={burn_in} not negative")
+    lower, upper = bounds
     at = np.array(start, dtype=float)
     value = log_density(at)
     if not np.isfinite(value) or (at < lower).any() or (at > upper).any():
@@ -41,8 +41,8 @@ def slice_sample(
     chain = np.empty((n, len(at)))
     for sweep in range(-burn_in, n):
         for i in rng.permutation(len(at)):
-            bounds = float(lower[i]), float(upper[i])
-            at[i], value = _move(log_density, at, value, int(i), float(width[i]), bounds, rng)
+            within = float(lower[i]), float(upper[i])
+            at[i], value = _move(log_density, at, value, int(i), float(width[i]), within, rng)
         if sweep >= 0:
             chain[sweep] = at
     return chain

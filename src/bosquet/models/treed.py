@@ -72,8 +72,8 @@ class PathLikelihood:
                 return -np.inf
 
         width = np.minimum(_WIDTH, self.hyper.sd)
-        bounds = {"lower": self.hyper.lower, "upper": self.hyper.upper}
-        return slice_sample(log_density, start, width, n, rng, burn_in=_BURN_IN, **bounds)
+        bounds = (self.hyper.lower, self.hyper.upper)
+        return slice_sample(log_density, start, width, n, rng, bounds=bounds, burn_in=_BURN_IN)
 
 
 class TreedGP:
@@ -139,11 +139,11 @@ class TreedGP:
         for leaf in tree.leaves:
             rows = leaf.cell.rows
             given = model_of(leaf.cell) if self._leaf_only else self._root
-            mine = np.arange(len(rows)) if self._leaf_only else rows
+            judged = np.arange(len(rows)) if self._leaf_only else rows
             best = likelihood(leaf).map(theta) if leaf.path[1:] else theta
             own = best is not theta
             if own and self._earned:
-                own = _gain(given, best, theta, mine) > LEAST_GAIN
+                own = _gain(given, best, theta, judged) > LEAST_GAIN
             thetas = inferred(leaf, best) if own else common()
             samples = tuple(given.posterior(one) for one in thetas)
             leaves.append(LeafPosterior(leaf, samples, float(np.median(self._noise[rows])), own))

@@ -9,7 +9,7 @@ Glossary
 Discrete variables have all their values as levels, continuous ones a grid that is then refined:
 zoomed in on around the maximiser, and at the end all at once by L-BFGS-B. Where the tables would
 be too large the grids are coarser, and where even three levels are too many the node is searched
-without message passing; `CliqueOptimum.said` tells.
+without message passing; `CliqueOptimum.summary` says so.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class CliqueOptimum:
     """Unit rows that hold the optima of all nodes side by side: refined first, then coarser."""
     values: list[float]
     """By node, the sum at the first row; zero where there is nothing to be summed."""
-    said: dict[str, Any]
-    """What the search cost and where it was cut short (JSON-able)."""
+    summary: dict[str, Any]
+    """What the search cost, and where it was cut short: JSON-able."""
 
 
 class CliqueSearch:
@@ -153,9 +153,9 @@ class CliqueSearch:
         self._space = space
         effort = TableEffort() if effort is None else effort
         self._nodes = {
-            node: _NodeSearch(space, posterior, mine, effort)
+            node: _NodeSearch(space, posterior, on_node, effort)
             for node in range(len(space.nodes))
-            if (mine := [c for c in components if c.node == node])
+            if (on_node := [c for c in components if c.node == node])
         }
 
     def maximise(self, acquisition: Acquisition, rng: np.random.Generator) -> CliqueOptimum:
@@ -168,7 +168,7 @@ class CliqueSearch:
             own = list(self._nodes[node].variables)
             for i, row in enumerate(rows):
                 row[own] = stages[min(i, len(stages) - 1)][own]
-        return CliqueOptimum(rows, values, self.said)
+        return CliqueOptimum(rows, values, self.summary)
 
     @property
     def passes(self) -> bool:
@@ -176,15 +176,15 @@ class CliqueSearch:
         return any(node.entries for node in self._nodes.values())
 
     @cached_property
-    def said(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         nodes = list(self._nodes.values())
-        said: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "cliques": sum(len(node.cliques) for node in nodes),
             "treewidth": max(node.tree.width for node in nodes),
             "table_entries": sum(node.entries for node in nodes),
         }
         notes = [note for node in nodes for note in node.notes]
-        return said | ({"notes": notes} if notes else {})
+        return summary | ({"notes": notes} if notes else {})
 
 
 @dataclass
@@ -369,7 +369,7 @@ class _NodeSearch:
         return np.asarray(top[np.argmax(acquisition.value(*belief.moments(top)))])
 
     def _polish(self, belief: CliqueSum, acquisition: Acquisition, x: Array) -> Array:
-        """Single exchanges of the discrete variables whose values were not all levels; a climb."""
+        """Exchanges of the discrete variables that had fewer levels than values, then a climb."""
         for v in self._inexact:
             n = int(self._parameters[v].n_values)
             near = np.clip(x[v] + np.linspace(-0.5, 0.5, _EXCHANGED) * _EXCHANGED / n, 0.0, 1.0)
@@ -377,8 +377,8 @@ class _NodeSearch:
             rows = np.repeat(x[None], 1 + len(units), axis=0)
             rows[1:, v] = units
             # Only the cliques of this variable change.
-            mine = [component for clique, component in self._of_clique.items() if v in clique]
-            values = acquisition.value(*CliqueSum(self.posterior, mine).moments(rows))
+            changed = [component for clique, component in self._of_clique.items() if v in clique]
+            values = acquisition.value(*CliqueSum(self.posterior, changed).moments(rows))
             x = rows[int(np.argmax(values))]
         climbed = climb(belief, acquisition, x[None], self._continuous)
         pair = np.vstack([x[None], climbed])

@@ -99,7 +99,7 @@ def _climb(
 
 
 def neighbours(space: Space, X: Array, rng: np.random.Generator, moves: int) -> tuple[Array, Index]:
-    """Feasible rows that differ in one coordinate, and whose neighbours they are.
+    """Feasible rows that differ in one coordinate, and the index of the row they differ from.
 
     A changed branching choice also draws the coordinates that come to life with it.
     """

@@ -104,11 +104,11 @@ class GraphSetting(Setting):
 class Additive(GPStrategy[SpacePosterior]):
     """An additive GP over groups of variables that may overlap.
 
-    The groups are given by name (``groups=[("a", "b"), ("b", "c")]``; whoever is in none is alone),
-    or ``graph`` says where they come from: ``"learned"`` from the trials (Algorithm 3, every so
-    often: ``learning``), ``"disjoint"`` likewise but without overlap, ``"random-tree"`` drawn anew
-    in every ask, ``"full"`` one group of all. Groups that together connect some variables pairwise
-    count as one group of these.
+    The groups are given by name (``groups=[("a", "b"), ("b", "c")]``; a variable in none of them is
+    alone), or ``graph`` says where they come from: ``"learned"`` from the trials (Algorithm 3,
+    every so often: ``learning``), ``"disjoint"`` likewise but without overlap, ``"random-tree"``
+    drawn anew in every ask, ``"full"`` one group of all. Groups that together connect some
+    variables pairwise count as one group of these.
 
     ``acquisition="ucb"`` is the sum of the groups' own bounds, maximised by message passing, which
     has no place for a ``residual`` (None: one where it fits). ``model="paper"`` has squared
@@ -284,7 +284,7 @@ class Additive(GPStrategy[SpacePosterior]):
                 return found
         cliques = self.clique_search(ask)
         found = self.best_found(ask, self.path_search(ask), self.starts(ask, cliques))
-        return found and replace(found, about=found.about | {"search": cliques.said})
+        return found and replace(found, about=found.about | {"search": cliques.summary})
 
     def starts(self, ask: Ask[SpacePosterior], cliques: CliqueSearch) -> Array | None:
         """Where the search by paths starts: the optima of the summed bounds and of the mean.
@@ -310,7 +310,7 @@ class Additive(GPStrategy[SpacePosterior]):
                 found = self.proposal(
                     config, float(value), {space.path_label(config): float(value)}
                 )
-                return replace(found, about=found.about | {"search": optimum.said})
+                return replace(found, about=found.about | {"search": optimum.summary})
         return None
 
 

@@ -4,8 +4,9 @@ On a space with conditions there are two.
 
 `add-tree`: a function is a sum over nodes, so what branches share they share exactly. `arc`: one GP
 over everything, in which branches are alike and anything may interact. Each is fitted with its own
-kernel and transform; the one with the higher log posterior density proposes, and every third trial
-the other: a belief that keeps looking where it is right never learns that it is wrong elsewhere.
+kernel and transform. The belief with the higher log posterior density proposes; every third trial
+is proposed by the other belief, since a belief that keeps looking where it is right never learns
+that it is wrong elsewhere.
 
 While trials are few every ask compares them, later every tenth, and beyond 100 trials the order
 stays. On a space without conditions there is nothing to rank: one GP over all variables (which
@@ -40,7 +41,7 @@ _SOME = 100  # trials up to which every tenth does
 _MANY_VARIABLES = 8  # without conditions: groups of them are looked for
 _VERY_MANY = 500  # trials from which on `boing` proposes, where there are conditions
 _PER_VARIABLE = 20  # trials from which on `boing+` does without them, for each of many variables
-_OTHERS_TURN = 3  # trials, of which the belief that explains less has one
+_RUNNER_UP_EVERY = 3  # trials, one of which the belief that explains less proposes
 
 
 @dataclass(kw_only=True, eq=False)
@@ -75,7 +76,7 @@ class Auto(Strategy):
             fitted = {rival.name: rival.fit(task, data, rng) for rival in rivals}
             evidence = {name: fit.record.evidence for name, fit in fitted.items()}
         rivals.sort(key=lambda rival: -evidence[rival.name])
-        chosen = rivals[-1] if task.index % _OTHERS_TURN == 0 else rivals[0]
+        chosen = rivals[-1] if task.index % _RUNNER_UP_EVERY == 0 else rivals[0]
         if chosen.name not in fitted:
             fitted[chosen.name] = chosen.fit(task, data, rng)
         batch = Batch(task)

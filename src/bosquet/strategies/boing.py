@@ -260,7 +260,7 @@ class BOinG(SequentialStrategy):
 
 @dataclass(frozen=True)
 class Switching:
-    """Appendix B.2: who was in charge, and how often it failed."""
+    """Appendix B.2: which engine proposed the last trial, and how often each has failed."""
 
     engine: str = "boing"
     improved: bool = False
@@ -271,7 +271,7 @@ class Switching:
     """Trials of each since it last found something better."""
 
     def after(self, engine: str, improved: bool, dimension: int) -> Switching:
-        """One trial of an engine later."""
+        """The state after one more trial of an engine."""
         counts, idle = list(self.counts), list(self.idle)
         if engine != self.engine:
             counts = [count / 2.0 for count in counts]
@@ -328,8 +328,8 @@ class BOinGPlus(BOinG):
         rows = run.region.contains(data.X)
         found = None
         if rows.sum() > dimension:
-            mine = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
-            found = Turbo().step(task, mine, run.trust.length, taken, rng, run.region)
+            inside = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
+            found = Turbo().step(task, inside, run.trust.length, taken, rng, run.region)
         if found is None:  # a design of the subregion, or a change from what is taken there
             found = self._drawn(task, run.region, taken, rng)
         if found is None:

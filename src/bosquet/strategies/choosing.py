@@ -31,7 +31,7 @@ Found = tuple[Config, float]
 
 @dataclass(frozen=True)
 class Ask(Generic[P]):
-    """One configuration that is wanted: what is known, and what is not to be had."""
+    """What the choice of one configuration is based on."""
 
     task: Task
     fitted: Fitted[P]

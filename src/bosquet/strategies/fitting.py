@@ -97,7 +97,7 @@ class Fitted(Generic[P]):
     A learned one also stands for what the model cannot explain, which an evaluation can.
     """
     name: str
-    """Under which the next fit of the same model looks for this one."""
+    """The name under which the next fit of the same model looks for this record."""
     record: FitRecord
     pending: Array
     """Rows that are asked for and not yet told."""

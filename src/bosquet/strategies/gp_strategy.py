@@ -38,7 +38,7 @@ MOST_PATHS = 32  # searched in one ask
 _GOOD = 8  # evaluated rows worth perturbing
 _LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
 _IDLE = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
-_NAMED_PATHS = 8  # whose acquisition values are told in Info
+_NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 
 
 @dataclass(kw_only=True, eq=False)
@@ -131,7 +131,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         self,
         task: Task,
         data: Dataset,
-        rng: np.random.Generator,  # noqa: ARG002 - for those who learn a structure by sampling
+        rng: np.random.Generator,  # noqa: ARG002 - a structure may be learned by sampling
     ) -> Fitted[P]:
         """The posterior given all trials, refitted when it is due."""
         return self.fit_from(self.last_fit(task), task, data)

@@ -76,7 +76,7 @@ class HTBO(GPStrategy[TreedPosterior]):
 
     For functions that are flat here and jagged there, and noise that differs from place to place.
     A leaf has at least ``least`` trials. ``inference`` of its hyper-parameters is ``"map"``, or
-    ``"mcmc"``, over whose samples the improvement is averaged. ``leaf_only`` leaves predict from
+    ``"mcmc"``: the improvement is then averaged over the samples. ``leaf_only`` leaves predict from
     their own trials. With ``earned`` a leaf keeps the hyper-parameters of all trials unless its own
     predict its trials better, each from all others. ``warp`` bends the axis of every continuous
     variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf. The

@@ -82,7 +82,7 @@ class Trust:
     failures: int = 0
 
     def after(self, loss: float, patience: int) -> Trust:
-        """One result later (a failed trial has an infinite loss)."""
+        """The state after one more result; a failed trial has an infinite loss."""
         better = loss < self.best - _ENOUGH * abs(self.best) if self.best < math.inf else True
         successes, failures = (self.successes + 1, 0) if better else (0, self.failures + 1)
         length = self.length

@@ -133,7 +133,7 @@ class Batch:
             self._fixed[i, :m], self._share[i, :m] = one.fixed, one.share
             self.columns[i, : len(one.leaf.columns)] = one.leaf.columns
             for weight, part in one.leaf.parts():
-                if weight.length < 0:  # the others change with their length-scale
+                if weight.length < 0:  # those of Fourier features change with their length-scale
                     self._Z[i, :m, part] = weight.features(one.X, np.zeros(0))
             if kernel is not None:
                 self._variances[i], self._curved[i] = kernel.variance, 1.0

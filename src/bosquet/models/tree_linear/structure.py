@@ -49,8 +49,8 @@ def paths_through(space: Space) -> list[int]:
     counts = [space.n_paths]
     for node in space.nodes[1:]:
         below = space.tree.paths_per_option[node.choice]
-        mine = sum(below[option] for option in node.options)
-        counts.append(counts[node.parent] * mine // sum(below))
+        here = sum(below[option] for option in node.options)
+        counts.append(counts[node.parent] * here // sum(below))
     return counts
 
 
@@ -71,7 +71,7 @@ class PathLeaf:
         return [weight.dimension for weight in self.weights if weight.dimension >= 0]
 
     def parts(self) -> Iterator[tuple[Weight, slice]]:
-        """The weights, and which of the columns are theirs."""
+        """The weights, each with its part of ``columns``."""
         start = 0
         for weight in self.weights:
             yield weight, slice(start, start + weight.size)
@@ -139,12 +139,12 @@ class TreeLinear:
             kernel = None
             if features:
                 kernel = Component("leaf", path[-1], self.kind, features, variance, lengths)
-            mine = [i for i, weight in enumerate(self.weights) if weight.node in path]
-            columns = [np.arange(self.starts[i], self.starts[i + 1]) for i in mine]
+            active = [i for i, weight in enumerate(self.weights) if weight.node in path]
+            columns = [np.arange(self.starts[i], self.starts[i + 1]) for i in active]
             self._leaves[path] = PathLeaf(
                 path,
                 kernel,
-                tuple(self.weights[i] for i in mine),
+                tuple(self.weights[i] for i in active),
                 np.concatenate([np.zeros(0, dtype=int), *columns]),
             )
         return self._leaves[path]
@@ -165,11 +165,11 @@ def _weights(
         for dimension in node.dimensions:
             if dimension in space.tree.children:
                 continue
-            mine, size = kind_of(space.dimensions[dimension], kind)
+            weight_kind, size = kind_of(space.dimensions[dimension], kind)
             name = f"slope {dimension}"
-            length = slots.wave(dimension) if mine == "fourier" else -1
+            length = slots.wave(dimension) if weight_kind == "fourier" else -1
             variance = slots.weight(name, "slope")
-            yield Weight(name, index, dimension, mine, size, variance, length)
+            yield Weight(name, index, dimension, weight_kind, size, variance, length)
 
 
 class _Slots(PriorBuilder):
