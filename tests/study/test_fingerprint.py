@@ -1,8 +1,12 @@
 """Resuming with another objective is noticed; resuming with the same one never is."""
 
+import ast
 import functools
 import importlib.util
 import textwrap
+import time
+import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -163,3 +167,22 @@ def test_the_strategy_of_the_last_run_is_kept(tmp_path, capsys):
     bq.minimize(lambda c: c["x"], SPACE, n_trials=3, strategy="sobol", **options)
     assert "with the strategy 'sobol' (before: 'random')" in capsys.readouterr().err
     assert read_study(tmp_path / "r.db").strategy == "sobol"
+
+
+def test_threads_do_not_parse_at_the_same_time(monkeypatch):
+    inside, most = [], []
+
+    def watched(source):
+        inside.append(1)
+        time.sleep(0.01)  # lets another thread in, if one may come
+        most.append(len(inside))
+        inside.pop()
+        return ast.parse(source)
+
+    watching = types.SimpleNamespace(**vars(ast) | {"parse": watched})
+    monkeypatch.setattr("bosquet.study.fingerprint.ast", watching)
+    with ThreadPoolExecutor(4) as threads:
+        prints = list(threads.map(fingerprint_of, [loaded] * 8))
+    assert most == [1] * 8
+    assert prints[0]["hash"] is not None
+    assert prints == [prints[0]] * 8

@@ -11,10 +11,15 @@ import ast
 import functools
 import hashlib
 import inspect
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, cast
 
 Fingerprint = dict[str, Any]
+
+# Two threads in ast.parse of Python 3.11 and 3.12 can make it raise SystemError (CPython issue
+# 106905), and `inspect` parses too.
+_PARSING = threading.Lock()
 
 
 class Fingerprinted(Protocol):
@@ -42,8 +47,9 @@ def function_fingerprint(function: Callable[..., Any]) -> Fingerprint:
 
 def _source_hash(defined: Any) -> str | None:
     try:
-        lines, first = inspect.findsource(defined)
-        tree = ast.parse("".join(lines))
+        with _PARSING:
+            lines, first = inspect.findsource(defined)
+            tree = ast.parse("".join(lines))
     except (OSError, TypeError, SyntaxError):  # typed at a prompt, built in, generated
         return None
     nodes = [node for node in ast.walk(tree) if _begins(node) == first + 1]
