@@ -199,6 +199,25 @@ def test_a_finite_space_repeats_when_it_is_exhausted():
     assert sorted({t.params["x"] for t in study.trials}) == [0, 1, 2]
 
 
+def needle(at=0.4):
+    """One discrete configuration, and a part of a continuous parameter that is never found."""
+    return bq.Space(
+        {"m": bq.Choice({"a": {}, "b": {"x": bq.Float(0, 1)}})},
+        [bq.Constraint(lambda c: at <= c["x"] <= at + 1e-12, on=["x"])],
+    )
+
+
+def test_a_space_in_which_nothing_more_is_found_repeats():
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = study_with(BosquetSampler(needle(), strategy="random", seed=0))
+    study.optimize(lambda t: float(t.suggest_categorical("m", ["a", "b"]) == "a"), n_trials=3)
+    assert [t.params for t in study.trials] == [{"m": "a"}] * 3
+    nowhere = bq.Space({"x": bq.Float(0, 1)}, [lambda c: False])
+    study = study_with(BosquetSampler(nowhere, strategy="random", seed=0))
+    with pytest.raises(bq.SpaceError, match="no further configuration that satisfies"):
+        study.optimize(lambda t: t.suggest_float("x", 0, 1), n_trials=1)
+
+
 def test_ranges_that_depend_on_another_parameter():
     def objective(trial):
         n = trial.suggest_int("n", 1, 30)

@@ -199,6 +199,16 @@ def test_an_exhausted_space():
     assert alg.suggest("c") == Searcher.FINISHED
 
 
+def test_a_space_in_which_nothing_more_is_found():
+    never = bq.Constraint(lambda c: False, on=["x"])
+    alg = search(bq.Space({"m": bq.Choice({"a": {}, "b": {"x": bq.Float(0, 1)}})}, [never]))
+    assert alg.suggest("a") == {"m": "a"}
+    assert alg.suggest("b") == Searcher.FINISHED
+    alg = search(bq.Space({"x": bq.Float(0, 1)}, [never]))
+    with pytest.raises(bq.SpaceError, match="no further configuration that satisfies"):
+        alg.suggest("a")
+
+
 def test_save_and_restore(tmp_path):
     space = bq.Space(dict(SPACE.parameters), [lambda c: c["lr"] < 0.05])
     one, other = search(space), search(space)

@@ -313,6 +313,18 @@ def test_a_failed_candidate_has_no_part_in_the_noise():
     assert first.noise_variance == pytest.approx(0.25**2 / 2)  # residuals +-0.125, n / (n - 1) = 2
 
 
+def test_a_space_in_which_nothing_more_is_found(data):
+    never = bq.Constraint(lambda c: False, on=["C"])
+    space = bq.Space({"kernel": bq.Choice({"linear": {}, "rbf": {"C": bq.Float(1, 2)}})}, [never])
+    search = BosquetSearchCV(SVC(), space, n_iter=5, strategy="random", cv=2)
+    with pytest.warns(UserWarning, match="no further configuration that satisfies"):
+        search.fit(*data)
+    assert list(search.cv_results_["params"]) == [{"kernel": "linear"}]
+    nowhere = bq.Space({"C": bq.Float(1, 2)}, [never])
+    with pytest.raises(bq.SpaceError, match="no further configuration that satisfies"):
+        BosquetSearchCV(SVC(), nowhere, n_iter=5, cv=2).fit(*data)
+
+
 def test_no_candidate_comes_twice(data):
     space = {"C": [0.1, 1, 10], "kernel": ["linear", "rbf"]}
     search = BosquetSearchCV(SVC(), space, n_iter=20, cv=KFold(3, shuffle=True, random_state=0))
