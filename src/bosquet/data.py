@@ -148,8 +148,8 @@ def stored_info(
         return info, memory
     memory = {name: info[name] for name in ("fits", "engine", "turbo") if name in info}
     if isinstance(theta := memory.get("fits", {}).get("local"), list):
-        local = {"theta": theta, "setting": {"kernel": "matern52", "lam": 1.0}}
-        local |= {"fitted_at": 0, "evidence": 0.0}
+        setting = {"kernel": "matern52", "lam": 1.0}
+        local = {"theta": theta, "setting": setting, "fitted_at": 0, "evidence": 0.0}
         memory["fits"] = memory["fits"] | {"local": local}
     return {name: value for name, value in info.items() if name not in ("fits", "turbo")}, memory
 
