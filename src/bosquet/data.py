@@ -138,21 +138,19 @@ class Trial:
 
 
 def stored_info(
-    info: dict[str, Any] | None = None, memory: dict[str, Any] | None = None, **_: Any
+    info: dict[str, Any], memory: dict[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Info and memory of a stored trial.
 
     Trials of version 0.1 have no memory: it was part of the info, and local fits were plain lists.
     """
-    info = {} if info is None else info
     if memory is not None:
         return info, memory
     memory = {name: info[name] for name in ("fits", "engine", "turbo") if name in info}
-    fits = memory.get("fits", {})
-    if isinstance(fits.get("local"), list):
+    if isinstance(theta := memory.get("fits", {}).get("local"), list):
         setting = {"kernel": "matern52", "lam": 1.0}
-        local = {"theta": fits["local"], "setting": setting, "fitted_at": 0, "evidence": 0.0}
-        memory["fits"] = fits | {"local": local}
+        local = {"theta": theta, "setting": setting, "fitted_at": 0, "evidence": 0.0}
+        memory["fits"] = memory["fits"] | {"local": local}
     return {name: value for name, value in info.items() if name not in ("fits", "turbo")}, memory
 
 
@@ -296,8 +294,8 @@ class History:
         trials = []
         for entry in entries:
             try:
-                entry["info"], entry["memory"] = stored_info(**entry)
-                trial = Trial(**entry)
+                info, memory = stored_info(entry.get("info", {}), entry.get("memory"))
+                trial = Trial(**entry | {"info": info, "memory": memory})
                 trials.append(replace(trial, config=space.validate(trial.config)))
             except (TypeError, ValueError) as error:
                 raise ValueError(

@@ -85,7 +85,7 @@ def test_trials_of_other_branches_inform_through_shared_variables():
     inside = np.zeros(32, dtype=bool)
     inside[22:] = True
     task = bq.strategies.Task(space, opt.history, index=32)
-    fitted, m = BOinG()._local(task, data, inside)
+    fitted, m = BOinG().local_model(task, data, inside)
     assert m == 4
     X = space.to_unit([{"s": s, "m": "b", "y": 0.5} for s in (0.3, 0.6, 0.95)])
     means = fitted.means(X)
@@ -98,7 +98,7 @@ def test_far_targets_are_compressed_and_their_zero_is_the_mean_of_all():
     trials = [Trial(i, {"x": i / 10}, "complete", v, 0.01) for i, v in enumerate(y)]
     data = History(space, trials).dataset()
     inside = np.array([True, True, True, True, False])
-    z, noise = BOinG()._targets(data, inside)
+    z, noise = BOinG().targets(data, inside)
     sd = np.std(y[:4])
     np.testing.assert_allclose(z[:4] - z[0], np.array(y[:4]) / sd)
     assert z.mean() == pytest.approx(0.0)
@@ -106,7 +106,7 @@ def test_far_targets_are_compressed_and_their_zero_is_the_mean_of_all():
     np.testing.assert_allclose(noise[:4], 0.01 / sd**2)
     assert z[3] < z[4] < 30.0
     assert noise[4] < noise[3]
-    plain, _ = BOinG.paper()._targets(data, inside)
+    plain, _ = BOinG.paper().targets(data, inside)
     np.testing.assert_allclose(plain, (y - np.mean(y)) / np.std(y))
 
 
@@ -114,7 +114,7 @@ def test_log_costs_reach_the_forest():
     space = bq.Space({"x": bq.Float(0, 1)})
     trials = [Trial(i, {"x": i / 20}, "complete", math.exp(i)) for i in range(20)]
     data = History(space, trials).dataset()
-    raw, logs = (BOinG(log_cost=flag)._costs(data) for flag in (False, True))
+    raw, logs = (BOinG(log_cost=flag).costs(data) for flag in (False, True))
     assert np.ptp(np.diff(logs)) < np.ptp(np.diff(raw))
     assert BOinG.paper().log_cost
 

@@ -19,7 +19,7 @@ One ask of BOinG; the supplement has the box of the third step, `search.subregio
     fewer than n_min trials: a GP on all of them             Appendix B    ``early``
     forest on all trials, x_g <- argmax of its acquisition   global level  `_forest`, `_global`
     X_sub <- Algorithm 1 around x_g                          Appendix A    `subregion`
-    LGPGA on the trials inside and a summary of the others   Appendix B.1  `_local`
+    LGPGA on the trials inside and a summary of the others   Appendix B.1  `local_model`
     x <- argmax EI in X_sub                                  local level   `improve`
 
 and of BOinG+::
@@ -163,7 +163,7 @@ class BOinG(SequentialStrategy):
         # Algorithm 1.
         region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
         # Local level, Appendix B.1.
-        fitted, inducing = self._local(task, data, inside)
+        fitted, inducing = self.local_model(task, data, inside)
         best, level = incumbent(task, fitted, data.X)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
@@ -180,7 +180,7 @@ class BOinG(SequentialStrategy):
 
     def _forest(self, task: Task, data: Dataset, rng: np.random.Generator) -> Forest:
         """On all trials; pending ones count with what the forest believes of them."""
-        z = self._costs(data)
+        z = self.costs(data)
         forest = Forest(task.space, data.X, z, rng)
         pending = task.pending_rows
         if not len(pending):
@@ -188,7 +188,7 @@ class BOinG(SequentialStrategy):
         believed = forest.moments(pending)[0]
         return Forest(task.space, np.vstack([data.X, pending]), np.concatenate([z, believed]), rng)
 
-    def _costs(self, data: Dataset) -> Array:
+    def costs(self, data: Dataset) -> Array:
         y = log_costs(data.y) if self.log_cost else data.y
         return transform(y, data.noise).z
 
@@ -202,7 +202,7 @@ class BOinG(SequentialStrategy):
         rng: np.random.Generator,
     ) -> Config | None:
         """x_g: a free configuration with the highest expected improvement of the forest."""
-        level = forest.moments(data.X)[0] if task.history.noisy else self._costs(data)
+        level = forest.moments(data.X)[0] if task.history.noisy else self.costs(data)
         acquisition = LogEI(float(level.min()))
 
         def score(X: Array) -> Array:
@@ -227,11 +227,11 @@ class BOinG(SequentialStrategy):
 
     # -- the local level ---------------------------------------------------------------------
 
-    def _local(
+    def local_model(
         self, task: Task, data: Dataset, inside: Inside
     ) -> tuple[Fitted[PathPosterior], int]:
         """The posterior of the local model, and how many inducing points it has."""
-        z, noise = self._targets(data, inside)
+        z, noise = self.targets(data, inside)
         m = n_inducing(largest_dimension(task.space), len(z))
         few = int((~inside).sum()) <= m
         covariance = local_covariance(task.space)
@@ -242,7 +242,7 @@ class BOinG(SequentialStrategy):
         gp = SpaceGP(covariance, data.X[rows], z[rows], noise[rows])
         return fit_local(task, gp, z, noise), 0
 
-    def _targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
+    def targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
         """Targets in the units of those inside and their noise variances, of all trials."""
         if not self.local_targets:
             targets = transform(data.y, data.noise)
