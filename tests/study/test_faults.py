@@ -39,7 +39,7 @@ def study(storage, told, ready=None):
         with told.open("a") as log:
             log.write(f"{trial.number}\n")
 
-    bq.minimize(objective, SPACE, storage=storage, callbacks=note, **OPTIONS)
+    bq.minimize(objective, SPACE, storage=storage, allow_changed=True, callbacks=note, **OPTIONS)
 
 
 def test_twenty_kills(tmp_path):
@@ -87,7 +87,7 @@ def stuck_study(storage, told, ready):
         with told.open("a") as log:
             log.write(f"{trial.number}\n")
 
-    bq.minimize(objective, SPACE, storage=storage, callbacks=note, **OPTIONS)
+    bq.minimize(objective, SPACE, storage=storage, allow_changed=True, callbacks=note, **OPTIONS)
 
 
 def killed_in_an_evaluation(storage, told, ready):
@@ -107,7 +107,7 @@ def test_a_process_killed_in_an_evaluation(storage, tmp_path):
     told = tmp_path / "told"
     told.touch()
     config = killed_in_an_evaluation(storage, told, tmp_path / "ready")
-    result = bq.minimize(value, SPACE, storage=storage, **OPTIONS)
+    result = bq.minimize(value, SPACE, storage=storage, allow_changed=True, **OPTIONS)
     assert result.resumed == 3
     assert result.trials[3].config == config
     assert result.trials == bq.minimize(value, SPACE, **OPTIONS).trials
