@@ -236,7 +236,7 @@ def test_bad_groups(groups):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"graph": "tree"}, "graph='tree' must be one of 'learned', 'random-tree'"),
+        ({"graph": "tree"}, "graph='tree' must be one of learned, random-tree"),
         ({"graph": "full", "groups": [("a",)]}, "give one of them"),
         ({"acquisition": "ucb", "residual": True}, "residual=True goes with"),
         ({"model": "paper", "kernel": "matern52"}, "kernel='se'"),

@@ -197,11 +197,11 @@ def test_exploration():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(ValueError, match="features='cubic' must be one of 'linear', 'fourier'"):
+    with pytest.raises(ValueError, match="features='cubic' must be one of linear, fourier"):
         TreeEI(features="cubic")
-    with pytest.raises(ValueError, match="leaf='all' must be one of 'own', 'path'"):
+    with pytest.raises(ValueError, match="leaf='all' must be one of own, path"):
         TreeEI(leaf="all")
-    with pytest.raises(ValueError, match="search='three-step' must be one of 'two-step', 'full'"):
+    with pytest.raises(ValueError, match="search='three-step' must be one of two-step, full"):
         TreeEI(search="three-step")
     with pytest.raises(ValueError, match="k=0 must be a positive integer"):
         TreeEI(k=0)

@@ -164,7 +164,7 @@ def test_trust_regions_stay_on_the_path_of_the_best():
 
 
 def test_bad_arguments_are_said():
-    with pytest.raises(ValueError, match="acquisition='ucb' must be one of 'logei', 'thompson'"):
+    with pytest.raises(ValueError, match="acquisition='ucb' must be one of logei, thompson"):
         Turbo(acquisition="ucb")
     with pytest.raises(ValueError, match="most_points=0 must be a positive integer"):
         Turbo(most_points=0)
