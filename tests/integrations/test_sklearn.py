@@ -355,7 +355,7 @@ def test_a_dask_cluster(data):
     search = BosquetSearchCV(SVC(), {"C": bq.Float(0.1, 1)}, n_iter=4, cv=2, strategy="sobol")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
