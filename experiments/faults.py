@@ -1,6 +1,9 @@
 """Kills studies and Dask workers by SIGKILL at random moments. Writes docs/faults.md.
 
-    python experiments/faults.py  # --help says how many kills of each kind
+    python experiments/faults.py studies birth shared dask orphans
+
+Runs the sections named, keeps their counts in experiments/results/faults.json, and writes the page
+from all that is there.
 
 A study writes down each trial after it has been told. Afterwards: trials told and not stored
 (lost), told or stored twice (duplicates), and studies that did not end exactly as the one that
@@ -10,6 +13,7 @@ nobody killed.
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import multiprocessing
 import os
@@ -37,6 +41,8 @@ import bosquet as bq
 from bosquet.study import load_history
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "experiments" / "results" / "faults.json"
+KILLS = {"studies": 200, "birth": 200, "shared": 100, "dask": 40, "orphans": 20}
 SEED = 0
 TRIALS = 20  # of a study that is killed
 SHARE = 0.25  # of the time of an unkilled study, between two kills in the mean
@@ -334,9 +340,9 @@ WORKER_COLUMNS = {
 PAGE = """\
 # Killed at random moments
 
-Written by `experiments/faults.py` (Python {python}, Optuna {optuna}, PostgreSQL {postgres}, Dask
-distributed {distributed}, NumPy {numpy}, bosquet {bosquet}; {cores} cores; seed {seed}). What
-happens to a trial whose process dies: [studies](studies.md).
+Written by `experiments/faults.py` (Python {python}, Optuna {optuna}, Dask distributed
+{distributed}, NumPy {numpy}, bosquet {bosquet}; {cores} cores). What happens to a trial whose
+process dies: [studies](studies.md). Random spaces and odd values: [fuzz](fuzz.md).
 
 ## Killed studies
 
@@ -393,57 +399,84 @@ def table(title: str, columns: dict[str, str], rows: dict[str, Counter[str]]) ->
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--birth-kills", type=int, default=200)
-    parser.add_argument("--shared-kills", type=int, default=100)
-    parser.add_argument("--dask-kills", type=int, default=40)
-    parser.add_argument("--orphan-kills", type=int, default=20, help="of each case")
-    options = parser.parse_args()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it mourns every worker
-    with tempfile.TemporaryDirectory() as directory:  # imports what the forks need
-        study(Path(directory) / "r.db", Path(directory) / "told", {"n_trials": 1})
+# -- results ---------------------------------------------------------------------------------
+
+Rows = dict[str, Counter[str]]
+
+
+def run_section(name: str, kills: int) -> Rows:
+    """The counts of one section, by the title of the row."""
+    if name == "orphans":
+        return orphans(kills)
+    if name == "birth":
+        return {"SQLite": killed_at_birth(kills)}
+    if name == "dask":
+        return {
+            "0": killed_workers(0, kills),
+            "3 (the default)": killed_workers(3, kills),
+        }
     with Postgres() as postgres:
-        studies = {
-            "`random`, SQLite": killed_studies("random", options.kills, None),
-            "`add-tree`, SQLite": killed_studies("add-tree", options.kills, None),
-            "`random`, PostgreSQL": killed_studies("random", options.kills, postgres),
+        if name == "shared":
+            return {
+                "SQLite": shared_studies(kills, None),
+                "PostgreSQL": shared_studies(kills, postgres),
+            }
+        return {
+            "`random`, SQLite": killed_studies("random", kills, None),
+            "`add-tree`, SQLite": killed_studies("add-tree", kills, None),
+            "`random`, PostgreSQL": killed_studies("random", kills, postgres),
         }
-        shared = {
-            "SQLite": shared_studies(options.shared_kills, None),
-            "PostgreSQL": shared_studies(options.shared_kills, postgres),
-        }
-    birth = {"SQLite": killed_at_birth(options.birth_kills)}
-    workers = {
-        "0": killed_workers(0, options.dask_kills),
-        "3 (the default)": killed_workers(3, options.dask_kills),
+
+
+def kept() -> dict[str, Rows]:
+    if not RESULTS.exists():
+        return {}
+    stored = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return {
+        section: {row: Counter(counts) for row, counts in rows.items()}
+        for section, rows in stored.items()
     }
-    text = PAGE.format(
+
+
+def page(results: dict[str, Rows]) -> str:
+    return PAGE.format(
         python=platform.python_version(),
         optuna=optuna.__version__,
-        postgres=postgres.version,
         distributed=distributed.__version__,
         numpy=np.__version__,
         bosquet=bq.__version__,
         cores=os.cpu_count(),
-        seed=SEED,
         trials=TRIALS,
-        studies=table("strategy, storage", STUDY_COLUMNS, studies),
+        studies=table("strategy, storage", STUDY_COLUMNS, results.get("studies", {})),
         birth_seconds=BIRTH_SECONDS,
-        birth=table("storage", BIRTH_COLUMNS, birth),
+        birth=table("storage", BIRTH_COLUMNS, results.get("birth", {})),
         shared_processes=SHARED_PROCESSES,
         shared_trials=SHARED_TRIALS,
         shared_seconds=SHARED_SECONDS,
-        shared=table("storage", SHARED_COLUMNS, shared),
+        shared=table("storage", SHARED_COLUMNS, results.get("shared", {})),
         workers=DASK_WORKERS,
         dask_seconds=DASK_SECONDS,
         dask_trials=DASK_TRIALS,
-        dask_table=table("`allowed-failures`", WORKER_COLUMNS, workers),
-        orphans=table("killed", ORPHAN_COLUMNS, orphans(options.orphan_kills)),
+        dask_table=table("`allowed-failures`", WORKER_COLUMNS, results.get("dask", {})),
+        orphans=table("killed", ORPHAN_COLUMNS, results.get("orphans", {})),
     )
-    (ROOT / "docs" / "faults.md").write_text(text, encoding="utf-8")
-    print(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(KILLS)}; none: the page alone")
+    parser.add_argument("--kills", type=int, help="in each row; by default as many as are needed")
+    options = parser.parse_args()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it mourns every worker
+    with tempfile.TemporaryDirectory() as directory:  # imports what the forks need
+        study(Path(directory) / "r.db", Path(directory) / "told", {"n_trials": 1})
+    results = kept()
+    for section in options.sections:
+        results[section] = run_section(section, options.kills or KILLS[section])
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (ROOT / "docs" / "faults.md").write_text(page(results), encoding="utf-8")
+    print(page(results))
 
 
 if __name__ == "__main__":
