@@ -4,11 +4,15 @@ Trials per second, and CPU time a trial, of `minimize` with an objective that do
 strategy `random`, beside Optuna's own `optimize` with its RandomSampler; and how long `add-tree`
 thinks while trials are pending. Trials per second are by the clock, so leave the machine alone.
 
-    python experiments/overhead.py
+    python experiments/overhead.py throughput latency [--repeats 3]
+
+Runs the parts named, keeps their tables in experiments/results/overhead.json, and writes the page
+from all that is there.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -31,9 +35,9 @@ import bosquet as bq
 from bosquet.benchmarks import PROBLEMS
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "experiments" / "results" / "overhead.json"
 N_TRIALS = {"in memory": 1_000, "SQLite": 100, "PostgreSQL": 100}
-WORKERS = (1, 2, 4)
-REPEATS = 3
+WORKERS = (1, 2, 4, 8)
 PENDING = (0, 10, 50)
 TOLD = (50, 200)
 ASK_PROBLEMS = ("small-shared-shifted", "large-shared-shifted")
@@ -153,7 +157,7 @@ def new_storage(kind: str, directory: str, postgres: Postgres) -> str | None:
     return url
 
 
-def throughput(new: Callable[[str], str | None]) -> str:
+def throughput(new: Callable[[str], str | None], repeats: int) -> str:
     lines = [
         "| storage | workers | bosquet `n_jobs` | Optuna `n_jobs` (threads) | bosquet, processes "
         "| Optuna, processes |",
@@ -162,7 +166,7 @@ def throughput(new: Callable[[str], str | None]) -> str:
     for kind, n_trials in N_TRIALS.items():
         for workers in WORKERS:
             found: dict[tuple[Run, bool], list[tuple[float, float]]] = defaultdict(list)
-            for _ in range(REPEATS):  # by turns: the machine is shared
+            for _ in range(repeats):  # by turns: the machine is shared
                 for run in (bosquet_run, optuna_run):
                     found[run, False].append(measure([run(new(kind), n_trials, workers)]))
                     if kind != "in memory" and workers > 1:
@@ -218,35 +222,62 @@ def latency() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    with tempfile.TemporaryDirectory() as directory, Postgres() as postgres:
-        rates = throughput(lambda kind: new_storage(kind, directory, postgres))
-    sizes = ", ".join(f"{n} {kind}" for kind, n in N_TRIALS.items())
-    text = f"""\
+PAGE = """\
 # What a trial costs beside its evaluation
 
-Written by `experiments/overhead.py` (Python {platform.python_version()}, Optuna
-{optuna.__version__}, SQLAlchemy {sqlalchemy.__version__}, PostgreSQL {postgres.version},
-NumPy {np.__version__}, bosquet {bq.__version__}; a shared machine with {os.cpu_count()} cores).
+Written by `experiments/overhead.py` (Python {python}, Optuna {optuna}, SQLAlchemy {sqlalchemy},
+NumPy {numpy}, bosquet {bosquet}; a shared machine with {cores} cores).
 
 ## Trials per second
 
 An objective that does nothing, strategy `random`, beside Optuna's own `optimize` with its
 `RandomSampler`, by turns; in brackets CPU milliseconds a trial (of the processes that keep the
-study; not of the server, nor of workers). Trials a run: {sizes}; medians of {REPEATS} runs, from
+study; not of the server, nor of workers). Trials a run: {sizes}; medians of {repeats} runs, from
 the end of the first trial to the end of the last. bosquet's `n_jobs` are processes, which the
 configurations are sent to, and Optuna's are threads; *processes* are separate processes that share
 one study, each with one worker. The machine was busy with other work: compare within a row.
 
-{rates}
+{throughput}
+
+Processes of bosquet that share a study take turns proposing, so that no proposal repeats a trial
+that is still running and every one is computed once; Optuna's propose at the same time, each
+without knowing what the others are about to try.
 
 ## How long `add-tree` thinks while trials are pending
 
-Milliseconds of CPU time of one ask, on one thread: median of {SEEDS} seeds (slowest).
+Milliseconds of CPU time of one ask, on one thread: median of {seeds} seeds (slowest).
 
-{latency()}
+{latency}
 """
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("parts", nargs="*", help="throughput, latency; none: the page alone")
+    parser.add_argument("--repeats", type=int, default=3, help="of throughput (default: 3)")
+    options = parser.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    if "throughput" in options.parts:
+        with tempfile.TemporaryDirectory() as directory, Postgres() as postgres:
+            kept["throughput"] = throughput(
+                lambda kind: new_storage(kind, directory, postgres), options.repeats
+            )
+        kept["repeats"] = options.repeats
+    if "latency" in options.parts:
+        kept["latency"] = latency()
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    text = PAGE.format(
+        python=platform.python_version(),
+        optuna=optuna.__version__,
+        sqlalchemy=sqlalchemy.__version__,
+        numpy=np.__version__,
+        bosquet=bq.__version__,
+        cores=os.cpu_count(),
+        sizes=", ".join(f"{n} {kind}" for kind, n in N_TRIALS.items()),
+        seeds=SEEDS,
+        **kept,
+    )
     (ROOT / "docs" / "overhead.md").write_text(text, encoding="utf-8")
     print(text)
 
