@@ -156,7 +156,9 @@ def test_verbosity_is_that_of_scikit_learn(data, capfd, n_jobs):
         of_fits = [line for line in said if line.startswith("[CV")]
         assert said[:1] == expected[:1]
         assert len(said) == len(expected) + len(of_candidates)
-        assert len(of_fits) == (12 if verbose > 1 else 0)
+        # Processes that joblib keeps from an earlier test write where that test listened.
+        fits = 12 if n_jobs == 1 else len([line for line in expected if line.startswith("[CV")])
+        assert len(of_fits) == (fits if verbose > 1 else 0)
         best = f"best={ours.best_score_:.3f}"
         assert [line.split("]")[0] for line in of_candidates] == (
             [f"[candidate {k}/4" for k in (1, 2, 3, 4)] if verbose > 1 else []
