@@ -232,7 +232,7 @@ NumPy {numpy}, bosquet {bosquet}; a shared machine with {cores} cores).
 
 An objective that does nothing, strategy `random`, beside Optuna's own `optimize` with its
 `RandomSampler`, by turns; in brackets CPU milliseconds a trial (of the processes that keep the
-study; not of the server, nor of workers). Trials a run: {sizes}; medians of {repeats} runs, from
+study; not of the server, nor of workers). Trials a run: {sizes}; medians of {repeats} run(s), from
 the end of the first trial to the end of the last. bosquet's `n_jobs` are processes, which the
 configurations are sent to, and Optuna's are threads; *processes* are separate processes that share
 one study, each with one worker. The machine was busy with other work: compare within a row.
