@@ -383,6 +383,10 @@ when each trial is stored once, with its value or as failed.
 With `allowed-failures: 0` a kill costs the trial that was running on that worker, or none if it was
 idle. By default Dask evaluates such a trial again elsewhere, up to three times.
 
+These rows are of November 2026, before processes took turns proposing. A later run, on a machine
+with five times as much work as cores, waited without end for a result from Dask after a kill;
+whether Dask or bosquet lost it is not known yet.
+
 ## Orphans
 
 `minimize(n_jobs=2)` killed by SIGKILL at random moments; which of its processes are left a second
