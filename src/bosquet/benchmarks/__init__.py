@@ -20,6 +20,7 @@ from bosquet.benchmarks.classic import (
 )
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.real import sklearn_pipeline
+from bosquet.benchmarks.suite import DEVELOP, REPORT
 from bosquet.benchmarks.trees import (
     and_or,
     interaction,
@@ -88,11 +89,9 @@ GROUPS: dict[str, dict[str, Factory]] = {
     },
     "uneven": {"gramacy-exp": lambda _: gramacy_exp(), "yuan-wahba": yuan_wahba},
     "additive": {"star-10": star, "lattice-3": lattice},
-    "real": {
-        "pipeline-breast_cancer": lambda _: sklearn_pipeline("breast_cancer"),
-        "pipeline-digits": lambda _: sklearn_pipeline("digits"),
-        "pipeline-diabetes": lambda _: sklearn_pipeline("diabetes"),
-    },
+    "real-develop": DEVELOP,
+    "real-report": REPORT,
+    "real": DEVELOP | REPORT,
 }
 
 PROBLEMS: dict[str, Factory] = {

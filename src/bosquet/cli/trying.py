@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from pathlib import Path
 from typing import Any
 
 from bosquet.benchmarks import GROUPS
 from bosquet.benchmarks.real import DATASETS
+from bosquet.benchmarks.suite import DATA_VARIABLE
 from bosquet.cli.arguments import add_command, positive, program, seed
 from bosquet.strategies import STRATEGIES
 
@@ -82,6 +84,12 @@ def _add_bench(commands: Any) -> None:
     )
     bench.add_argument("--seeds", type=positive, default=5, help="default: %(default)s")
     _add_run_options(bench, trials=60)
+    bench.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="the data of the real suite (default: BOSQUET_DATA, else ../shared/data)",
+    )
     bench.add_argument("--noise", type=float, default=0.0, help="standard deviation added")
     bench.add_argument("--jobs", type=positive, default=1, help="processes (default: 1)")
     bench.add_argument(
@@ -113,6 +121,8 @@ def _bench(options: argparse.Namespace) -> int:
     if options.list:
         bench.print_names()
         return 0
+    if options.data is not None:
+        os.environ[DATA_VARIABLE] = str(options.data.absolute())  # worker processes read it too
     return bench.run_bench(
         methods=options.methods.split(","),
         problems=options.problems.split(","),
