@@ -60,7 +60,9 @@ def _suite(
         made[f"select-{dataset}-error"] = partial(selection_problem, dataset=dataset, loss="error")
     made |= {f"boosting-{name}": partial(boosting_problem, dataset=name) for name in boosting}
     made |= {f"mlp-{name}": partial(mlp_problem, dataset=name, shared=True) for name in networks}
-    problems = {name: partial(_from_data, name, make) for name, make in made.items()}
+    problems: dict[str, Callable[[int], Problem]] = {
+        name: partial(_from_data, name, make) for name, make in made.items()
+    }
     return problems | {f"pipeline-{name}": partial(_pipeline, name) for name in pipelines}
 
 

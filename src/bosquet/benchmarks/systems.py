@@ -39,7 +39,9 @@ def system(data: Path, name: str) -> Problem:
     parameters = description["parameters"]
     with np.load(data / "systems" / f"{name}.npz") as file:
         levels, y = file["config"], file["y"].astype(float)
-    values = {row.tobytes(): value for row, value in zip(levels, y.tolist(), strict=True)}
+    values: dict[bytes, float] = {
+        row.tobytes(): value for row, value in zip(levels, y.tolist(), strict=True)
+    }
     position = {
         parameter["name"]: {level: i for i, level in enumerate(parameter["levels"])}
         for parameter in parameters
