@@ -2,6 +2,6 @@
 
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice, Float, Int
-from bosquet.space.tree import Config, Space
+from bosquet.space.space import Config, Space
 
 __all__ = ["Choice", "Config", "Constraint", "Float", "Forbid", "Int", "Space"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bosquet.errors import SpaceError
-from bosquet.space.structure import Tree
+from bosquet.space.tree import Tree
 from bosquet.text import listed
 
 Config = Mapping[str, Any]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.arrays import Array
-from bosquet.space.structure import Tree
+from bosquet.space.tree import Tree
 
 FILLER = 0.5  # what the unit coordinates of inactive parameters hold
 

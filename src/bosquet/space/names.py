@@ -6,7 +6,7 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
 from bosquet.space.parameter import Parameter
-from bosquet.space.structure import Dimension, Tree
+from bosquet.space.tree import Dimension, Tree
 from bosquet.text import did_you_mean, listed
 
 
