@@ -32,8 +32,9 @@ from typing import Any
 import numpy as np
 
 from bosquet.errors import SpaceExhausted
+from bosquet.space.configs import Config
 from bosquet.space.parameter import Choice, Float, Int, Parameter
-from bosquet.space.space import Config, Space
+from bosquet.space.space import Space
 from bosquet.space.tree import Dimension
 
 Objective = Callable[[dict[str, Any]], float]

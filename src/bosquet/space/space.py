@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from bosquet.arrays import Array
 from bosquet.errors import ConfigError, SpaceError
-from bosquet.space import draw, encoding, sampling, serial
+from bosquet.space import configs, draw, encoding, sampling, serial
+from bosquet.space.configs import Config
 from bosquet.space.constraints import Constraint, Forbid, as_constraints, checked
 from bosquet.space.defaults import default_config
-from bosquet.space.encoding import FILLER
-from bosquet.space.names import ByName
-from bosquet.space.parameter import Choice, Parameter, named_parameters
+from bosquet.space.names import ByName, unknown
+from bosquet.space.parameter import Parameter, named_parameters
 from bosquet.space.sampling import By, Method
 from bosquet.space.skeleton import Walk, walk
 from bosquet.space.tree import Dimension, Node, Parameters, Tree
@@ -26,7 +26,6 @@ from bosquet.text import did_you_mean
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
 
-Config = dict[str, Any]
 Rng = np.random.Generator | int | None
 
 _WALKED = 100_000  # values tried to list what constraints leave of the discrete part
@@ -54,8 +53,7 @@ class Space(ByName):
         except RecursionError:
             raise SpaceError("the choices of this space are nested too deeply") from None
         self.constraints = tuple(
-            checked(constraint, self.tree, self._unknown)
-            for constraint in as_constraints(constraints)
+            checked(constraint, self.tree) for constraint in as_constraints(constraints)
         )
         if self.constraints and self.has_defaults:
             self.default_config()  # to refuse those that no configuration can have
@@ -107,50 +105,11 @@ class Space(ByName):
         Raises ConfigError when a parameter is unknown, missing, inactive or out of its range, or
         when a constraint is violated.
         """
-        valid = self._complete(config)
+        valid = configs.complete(self.tree, config)
         violated = self.violation(valid)
         if violated is not None:
             raise ConfigError(f"{valid!r} violates the constraint {violated}")
         return valid
-
-    def _complete(self, config: Mapping[str, Any]) -> Config:
-        _check_dict(config)
-        for name in config:
-            if name not in self.tree.by_name:
-                raise ConfigError(self._unknown(name))
-        valid: Config = {}
-        options: dict[int, int] = {}
-        for dimension in self.dimensions:
-            if not self.tree.is_active(dimension.node, options):
-                continue
-            name, parameter = dimension.name, dimension.parameter
-            if name not in config:
-                raise ConfigError(f"{name!r} is missing{self._when(dimension)}")
-            try:
-                valid[name] = parameter.check(config[name])
-            except (TypeError, ValueError, OverflowError):
-                raise ConfigError(
-                    f"{name!r}: {config[name]!r} is not allowed; it must be {parameter.describe()}"
-                ) from None
-            if isinstance(parameter, Choice):
-                options[dimension.index] = parameter.index(valid[name])
-        for name in config:
-            if name not in valid:
-                raise ConfigError(self._why_inactive(name, valid, options))
-        return valid
-
-    def _when(self, dimension: Dimension) -> str:
-        chain = self.tree.conditions(dimension.node)
-        text = " and ".join(self.tree.condition_text(link) for link in chain)
-        return f"; it is active when {text}" if text else ""
-
-    def _why_inactive(self, name: str, valid: Config, options: Mapping[int, int]) -> str:
-        """Why a known name does not belong to an otherwise complete configuration."""
-        dimension = self.tree.by_name[name][0]
-        chain = self.tree.conditions(dimension.node)
-        link = next(link for link in chain if options[link.choice] not in link.options)
-        choice = self.dimensions[link.choice].name
-        return f"{name!r} is not active when {choice}={valid[choice]!r}{self._when(dimension)}"
 
     def violation(self, config: Mapping[str, Any]) -> Forbid | Constraint | None:
         """The first constraint that a valid configuration violates, or None."""
@@ -163,29 +122,13 @@ class Space(ByName):
         """
         dimensions = self.tree.by_name.get(name) or self._named(name)
         if not dimensions:
-            raise ConfigError(self._unknown(name))
-        options = self._options(config)
+            raise ConfigError(unknown(self.tree, name))
+        options = configs.options_of(self.tree, config)
         return any(self.tree.is_active(d.node, options) for d in dimensions)
-
-    def _options(self, config: Mapping[str, Any]) -> dict[int, int]:
-        """The positions of the options that a configuration takes at its branching choices."""
-        _check_dict(config)
-        options: dict[int, int] = {}
-        for index in sorted(self.tree.children):
-            dimension = self.dimensions[index]
-            if dimension.name in config and self.tree.is_active(dimension.node, options):
-                try:
-                    options[index] = self.tree.choice(index).index(config[dimension.name])
-                except (TypeError, ValueError):
-                    raise ConfigError(
-                        f"{dimension.name!r}: {config[dimension.name]!r} is not allowed; "
-                        f"it must be {dimension.parameter.describe()}"
-                    ) from None
-        return options
 
     def path(self, config: Mapping[str, Any]) -> tuple[int, ...]:
         """The path of a configuration: the indices of its active nodes."""
-        return self.tree.path_of(self._options(config))
+        return self.tree.path_of(configs.options_of(self.tree, config))
 
     def path_label(self, config: Mapping[str, Any]) -> str:
         """The path of a configuration in words: ``model=svm, kernel=rbf``."""
@@ -197,8 +140,8 @@ class Space(ByName):
 
     def qualify(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """A configuration under qualified names, for stores that know no conditions."""
-        valid = self._complete(config)
-        options = self._options(valid)
+        valid = configs.complete(self.tree, config)
+        options = configs.options_of(self.tree, valid)
         return {
             d.qualified_name: valid[d.name]
             for d in self.dimensions
@@ -207,7 +150,7 @@ class Space(ByName):
 
     def unqualify(self, config: Mapping[str, Any]) -> Config:
         """The inverse of `qualify`, validated."""
-        _check_dict(config)
+        configs.check_dict(config)
         known = self.tree.by_qualified_name
         for name in config:
             if name not in known:
@@ -225,16 +168,7 @@ class Space(ByName):
         A value that a parameter does not have raises ValueError or TypeError. Constraints are not
         looked at.
         """
-        config: Config = {}
-        options: dict[int, int] = {}
-        for dimension in self.dimensions:
-            if self.tree.is_active(dimension.node, options):
-                parameter = dimension.parameter
-                value = parameter.check(value_of(dimension))
-                config[dimension.name] = value
-                if isinstance(parameter, Choice):
-                    options[dimension.index] = parameter.index(value)
-        return config
+        return configs.assemble(self.tree, lambda d: d.parameter.check(value_of(d)))
 
     @cached_property
     def has_defaults(self) -> bool:
@@ -279,16 +213,8 @@ class Space(ByName):
         Coordinates of inactive parameters hold a fixed filler. Constraints are not looked at.
         """
         if isinstance(config, Sequence):
-            return self._encode(config)
-        return np.asarray(self._encode([config])[0])
-
-    def _encode(self, configs: Sequence[Mapping[str, Any]]) -> Array:
-        units = encoding.encode(self.tree, configs)
-        if units is not None:
-            return units
-        for config in configs:  # Something is off: the slow way finds it and says what.
-            self._complete(config)
-        raise ConfigError(f"{configs!r} cannot be encoded: values are of unusual types")
+            return encoding.encode(self.tree, config)
+        return np.asarray(encoding.encode(self.tree, [config])[0])
 
     @overload
     def from_unit(self, units: NDArray[np.float64]) -> Any: ...
@@ -296,19 +222,9 @@ class Space(ByName):
     def from_unit(self, units: Sequence[float]) -> Config: ...
     def from_unit(self, units: Any) -> Any:
         """The configuration of a unit vector, or the list of those of a matrix's rows."""
-        try:
-            units = np.asarray(units, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            raise ConfigError(f"a unit vector is an array of numbers, not {units!r}") from None
-        if units.ndim not in (1, 2) or units.shape[-1] != len(self):
-            raise ConfigError(
-                f"a unit vector of this space has {len(self)} coordinates, "
-                f"got an array of shape {units.shape}"
-            )
-        if not np.all(np.isfinite(units)):
-            raise ConfigError("a unit vector must be finite")
-        configs = encoding.decode(self.tree, np.clip(np.atleast_2d(units), 0.0, 1.0))
-        return configs if units.ndim == 2 else configs[0]
+        rows = encoding.checked_units(units, len(self))
+        decoded = encoding.decode(self.tree, np.clip(np.atleast_2d(rows), 0.0, 1.0))
+        return decoded if rows.ndim == 2 else decoded[0]
 
     def activity(self, units: Array) -> NDArray[np.bool_]:
         """Which coordinates of each row are active: (n, dimensions)."""
@@ -316,10 +232,7 @@ class Space(ByName):
 
     def snap(self, units: Array) -> Array:
         """Unit rows as encoding their configurations would give them."""
-        snapped = np.column_stack(
-            [d.parameter.snap(units[:, d.index]) for d in self.dimensions],
-        )
-        return np.where(self.activity(snapped), snapped, FILLER)
+        return encoding.snap(self.tree, units)
 
     # -- sampling ----------------------------------------------------------------------------
 
@@ -378,10 +291,3 @@ class Space(ByName):
         from bosquet.space.configspace import to_configspace
 
         return to_configspace(self)
-
-
-def _check_dict(config: object) -> None:
-    if not isinstance(config, Mapping):
-        raise ConfigError(
-            f"a configuration is a dict of parameter values, not {type(config).__name__} {config!r}"
-        )
