@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from bosquet import Choice, Float, Int, Space, SpaceError
 from bosquet.space.tree import option_label
+from tests.space.errors import raises
 from tests.space.strategies import relaxed, spaces
 
 x = Float(0, 1)
@@ -45,7 +45,7 @@ def test_a_name_that_can_be_active_twice(parameters: Any, first: str, second: st
         f"the name {'m' if first == 'm' else 'x'!r} is used twice by parameters that can be "
         f"active together: {first} and {second}"
     )
-    with pytest.raises(SpaceError, match=rf"\A{re.escape(text)}\Z"):
+    with raises(SpaceError, text):
         Space(parameters)
 
 
