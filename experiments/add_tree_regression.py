@@ -39,7 +39,7 @@ def independent(space: Space, kind: Kind) -> Model:
     """One component per leaf over everything on its path, and a constant: nothing is shared."""
     builder = SumBuilder(kind)
     for node in space.nodes:
-        if not any(index in space.tree.children for index in node.dimensions):
+        if node.variables == node.dimensions:  # no choice branches below it
             builder.add(f"leaf {node.index}", node.index, model.chain_features(space, node), "own")
             builder.add(f"constant {node.index}", node.index, (), "constant")
     return builder.components, builder.hyperparameters()

@@ -37,7 +37,7 @@ PARTS = {  # what is timed: the function, by file and name
     "posterior": ("gp.py", "posterior"),
     "scoring candidates": ("tree_path.py", "score"),
     "climbing": ("box.py", "climb"),
-    "snapping, decoding": ("tree.py", "snap"),
+    "snapping, decoding": ("space.py", "snap"),
 }
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 import bosquet as bq
 from bosquet.models.tree_linear import TreeGP, TreeLinear
+from bosquet.search.tree_path import on_path
 
 ROOT = Path(__file__).parent.parent
 LEAVES = (4, 8, 16, 32, 64, 128, 256)
@@ -64,16 +65,12 @@ def main() -> None:
     for n_leaves in LEAVES:
         space = balanced(n_leaves)
         rng = np.random.default_rng(0)
-        X = []
-        for path in space.tree.paths():
-            one = rng.random((PER_LEAF, len(space)))
-            for index in path:
-                node = space.nodes[index]
-                if len(node.options) == 1:
-                    n_options = space.tree.choice(node.choice).n_values
-                    one[:, node.choice] = (node.options[0] + 0.5) / n_options
-            X.append(space.snap(one))
-        rows = np.vstack(X)
+        rows = np.vstack(
+            [
+                on_path(space, path, rng.random((PER_LEAF, len(space))))
+                for path in space.tree.paths()
+            ]
+        )
         y = rng.standard_normal(len(rows))
         model = TreeLinear(space, list(space.tree.rows_by_path(rows)), features="linear")
         gp = TreeGP(model, rows, y)

@@ -199,15 +199,14 @@ def on_terminal(*arguments):
 def test_an_export_keeps_data_in_files_and_pipes_and_shows_it_on_a_terminal(runs, capsys):
     shown = on_terminal("export", runs, "-o", "-")
     assert not hostile(shown)
-    assert r"method\u001b[2J=one\u001b]0;owned\u0007/x" in shown
+    assert r"rate\u001b]0;owned\u0007\r" in shown
     assert main(["export", runs, "-o", "-"]) == 0
     piped = capsys.readouterr().out
     assert main(["export", runs, "-o", "t.csv"]) == 0
     assert Path("t.csv").read_bytes().decode() == piped
     history = load_history(runs, STUDY)
     rows = list(csv.DictReader(io.StringIO(piped, newline="")))
-    quoted = history.space.dimensions[0].qualified_name
-    assert [row[quoted] for row in rows] == [repr(trial.config[NAME]) for trial in history.trials]
+    assert [row[NAME] for row in rows] == [repr(trial.config[NAME]) for trial in history.trials]
     assert [row[BRANCH] for row in rows] == [trial.config[BRANCH] for trial in history.trials]
     assert {row["reason"] for row in rows} == {trial.reason or "" for trial in history.trials}
     assert main(["export", runs, "-o", "t.json"]) == 0

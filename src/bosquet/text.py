@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _CONTROLS = frozenset(
@@ -67,3 +67,8 @@ def listed(texts: Iterable[str], *, separator: str = ", ", width: int = 200) -> 
         shown += 1
     more = [f"... ({len(parts) - shown} more)"] if shown < len(parts) else []
     return separator.join([*parts[:shown], *more])
+
+
+def in_brackets(notes: Sequence[str]) -> str:
+    """Notes behind a text, such as `` (log, default 0.1)``; nothing where there are none."""
+    return f" ({', '.join(notes)})" if notes else ""

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 
 import bosquet
 from bosquet import SpaceError
+from bosquet.space.parameter import shared_branches
 
 Choice: Any = bosquet.Choice  # Any, because many calls here are wrong on purpose
 Float: Any = bosquet.Float
@@ -138,186 +137,11 @@ def test_a_bad_field_is_shown_with_its_parameter() -> None:
         Float(3, 2)
 
 
-# -- Float -----------------------------------------------------------------------------------
-
-
-def test_bounds_become_floats_and_equal_parameters_are_equal() -> None:
-    assert Float(0, 1) == Float(0.0, np.float64(1))
-    assert type(Float(0, 1).low) is float
-    assert hash(Float(0, 1)) == hash(Float(0.0, 1.0))
-    assert Float(0, 1) != Float(0, 1, default=0.5)
-    assert Float(1, 2, log=np.True_) == Float(1, 2, log=True)
-    assert type(Float(1, 2, log=np.True_).log) is bool
-
-
-@pytest.mark.parametrize(
-    "value", [1, 1.0, np.float32(1), np.int8(1), np.float16(1), Decimal(1), Fraction(1)]
-)
-def test_float_takes_real_numbers(value: Any) -> None:
-    checked = Float(0, 2).check(value)
-    assert checked == 1.0
-    assert type(checked) is float
-    assert Float(0, 2).to_unit([value, 0.5]) == pytest.approx([0.5, 0.25])
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(True, np.True_, "1", b"1", None, {}, [1.0], np.array([1.0]), object()),
-        *(math.nan, math.inf, Decimal("NaN"), 3, -1, 10**400, 1 + 0j, np.complex128(1)),
-    ],
-)
-@pytest.mark.parametrize("step", [None, 0.5])
-def test_float_takes_nothing_else(value: Any, step: float | None) -> None:
-    parameter = Float(0, 2, step=step)
-    with pytest.raises((TypeError, ValueError, OverflowError)):
-        parameter.check(value)
-    with pytest.raises((TypeError, ValueError, OverflowError)):
-        parameter.to_unit([0.5, value])
-
-
 def test_default_zero_is_kept() -> None:
     assert Float(-1, 1, default=0).default == 0.0
     assert Int(-1, 1, default=0).default == 0
     assert Choice([1, 0], default=0).default == 0
     assert Choice([True, False], default=False).default is False
-
-
-@pytest.mark.parametrize(
-    ("parameter", "values"),
-    [
-        (Float(0, 0.5, step=0.1), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]),
-        (Float(0.1, 0.3, step=0.1), [0.1, 0.2, 0.3]),
-        (Float(0.1, 0.3, step=0.2), [0.1, 0.3]),
-        (Float(-0.3, 0.3, step=0.3), [-0.3, 0.0, 0.3]),
-        (Float(0, 1, step=1 / 3), [0.0, 1 / 3, 2 / 3, 1.0]),
-        (Float(0, 0.1 * 3, step=0.1), [0.0, 0.1, 0.2, 0.1 * 3]),
-        (Float(0, 0.7999999999999999, step=0.4), [0.0, 0.4, 0.7999999999999999]),
-        (Float(1e7, 1e7 + 0.3, step=0.1), [1e7, 10000000.1, 10000000.2, 10000000.3]),
-        (Float(1e7, 1e7 + 0.1, step=0.1), [1e7, 10000000.1]),
-        (Float(1e-7, 3e-7, step=1e-7), [1e-7, 2e-7, 3e-7]),
-    ],
-)
-def test_stepped_values_are_those_declared(parameter: Any, values: list[float]) -> None:
-    assert list(parameter.values()) == values
-    assert parameter.n_values == len(values)
-    assert parameter.from_unit(parameter.to_unit(values)) == values
-    assert [parameter.check(value) for value in values] == values
-
-
-def test_stepped_values_forgive_rounding_and_nothing_more() -> None:
-    parameter = Float(0, 0.3, step=0.1)
-    assert parameter.check(0.1 * 3) == 0.3  # above high, by rounding
-    assert parameter.check(0.1 + 0.1 + 0.1) == 0.3
-    assert parameter.check(-1e-17) == 0.0
-    assert [parameter.check(v) for v in np.arange(0, 0.35, 0.1)] == [0.0, 0.1, 0.2, 0.3]
-    for value in (0.15, 0.1001, 0.3001, 0.4, -0.1, 1e300, -1e300):
-        with pytest.raises(ValueError, match=r"^$"):
-            parameter.check(value)
-        with pytest.raises(ValueError, match=r"^$"):
-            parameter.to_unit([value])
-
-
-def test_a_default_is_put_on_the_grid() -> None:
-    assert Float(0, 1, step=0.1, default=0.1 * 3).default == 0.3
-
-
-def test_a_huge_grid() -> None:
-    parameter = Float(0, 1, step=1e-12)
-    assert parameter.n_values == 10**12 + 1
-    values = [0.0, 1e-12, 0.123456789012, 0.999999999999, 1.0]
-    assert parameter.from_unit(parameter.to_unit(values)) == values
-    assert parameter.from_unit(np.array([0.0, 1.0])) == [0.0, 1.0]
-
-
-def test_log_coordinates_stay_in_the_unit_interval() -> None:
-    rng = np.random.default_rng(0)
-    for low in 10 ** rng.uniform(-300, 290, 300):
-        high = low * 10 ** rng.uniform(0.01, 10)
-        parameter = Float(low, high, log=True)
-        units = parameter.to_unit([low, high, math.sqrt(low) * math.sqrt(high)])
-        assert units == pytest.approx([0, 1, 0.5], abs=1e-10)
-        assert np.all((units >= 0) & (units <= 1))
-        assert all(low <= value <= high for value in parameter.from_unit(np.linspace(0, 1, 7)))
-
-
-def test_log_is_uniform_in_the_logarithm() -> None:
-    parameter = Float(1e-3, 1e3, log=True)
-    assert parameter.from_unit(np.linspace(0, 1, 7)) == pytest.approx(
-        [1e-3, 1e-2, 1e-1, 1, 10, 100, 1000]
-    )
-
-
-def test_units_outside_are_clipped() -> None:
-    for parameter in (Float(1, 2), Float(1, 2, log=True), Float(1, 2, step=0.5), Int(1, 2)):
-        assert parameter.from_unit(np.array([-0.5, 1.5])) == [1, 2]
-        np.testing.assert_array_equal(
-            parameter.snap(np.array([-0.5, 1.5])), parameter.to_unit([1, 2])
-        )
-
-
-# -- Int -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [3, 3.0, np.int64(3), np.uint8(3), np.float32(3)])
-def test_int_takes_whole_numbers(value: Any) -> None:
-    checked = Int(0, 9).check(value)
-    assert checked == 3
-    assert type(checked) is int
-    assert Int(0, 9).to_unit([value, 0]) == pytest.approx([0.35, 0.05])
-
-
-@pytest.mark.parametrize(
-    "value", [2.5, "3", True, np.True_, None, -1, 10, math.nan, math.inf, 10**400, [3], 3j]
-)
-def test_int_takes_nothing_else(value: Any) -> None:
-    for parameter in (Int(0, 9), Int(0, 9, step=3), Int(1, 9, log=True)):
-        with pytest.raises((TypeError, ValueError)):
-            parameter.check(value)
-        with pytest.raises((TypeError, ValueError, OverflowError)):
-            parameter.to_unit([3, value])
-
-
-def test_int_bins_are_equal() -> None:
-    units = (np.arange(1000) + 0.5) / 1000
-    assert np.bincount(Int(0, 9).from_unit(units)).tolist() == [100] * 10
-    assert Int(0, 6, step=3).from_unit(np.array([0, 0.3, 0.35, 0.7, 1.0])) == [0, 0, 3, 6, 6]
-
-
-@pytest.mark.parametrize("low", [1, 2, 3, 17])
-def test_log_ints(low: int) -> None:
-    parameter = Int(low, low + 60, log=True)
-    values = list(parameter.values())
-    units = parameter.to_unit(values)
-    assert parameter.from_unit(units) == values
-    assert np.all(np.diff(units) > 0)
-    assert 0 < units[0] < units[-1] < 1
-    reached = parameter.from_unit(np.linspace(0, 1, 20_001))
-    assert sorted(set(reached)) == values  # every integer has a bin of its own
-    widths = np.log((np.array(values) + 0.5) / (np.array(values) - 0.5))
-    shares = np.bincount(reached)[low:] / len(reached)
-    np.testing.assert_allclose(shares, widths / widths.sum(), atol=2e-4)
-
-
-@pytest.mark.parametrize(
-    "parameter",
-    [
-        Int(0, 2**50),
-        Int(-(2**50), 2**50),
-        Int(-(2**50), 0, step=4),
-        Int(1, 2**45, log=True),
-        Int(2**44, 2**45, log=True),
-    ],
-)
-def test_large_ints_survive_encoding(parameter: Any) -> None:
-    rng = np.random.default_rng(1)
-    step = parameter.step or 1
-    index = np.concatenate([rng.integers(0, parameter.n_values, 3000), np.arange(1000)])
-    index = np.concatenate([index, parameter.n_values - 1 - index])
-    values = (parameter.low + index * step).tolist()
-    units = parameter.to_unit(values)
-    assert parameter.from_unit(units) == values
-    np.testing.assert_array_equal(parameter.snap(units), units)
 
 
 # -- Choice ----------------------------------------------------------------------------------
@@ -423,3 +247,48 @@ def test_equal_options_of_other_types_make_another_choice() -> None:
     assert Choice([1, 2]) != Choice([True, 2])
     assert Choice([1, 2]) != Choice([1.0, 2])
     assert Choice([1, 2]) == Choice([1, 2])
+
+
+# -- what a parameter is like ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "category", "continuous", "branching"),
+    [
+        (Float(0, 1), False, True, False),
+        (Float(1, 2, log=True), False, True, False),
+        (Float(0, 1, step=0.5), False, False, False),
+        (Int(0, 3), False, False, False),
+        (Int(1, 9, log=True), False, False, False),
+        (Choice(["a", "b"]), True, False, False),
+        (Choice([1, 2], ordered=True), False, False, False),
+        (Choice({"a": {"x": Float(0, 1)}, "b": {}}), True, False, True),
+        (Choice({1: {}, 2: {"x": Float(0, 1)}}, ordered=True), False, False, True),
+        (Choice({"a": {}, "b": {}, "c": {}, ("a", "b"): {"x": Float(0, 1)}}), True, False, True),
+        (Choice({"a": {}, "b": {}, ("a", "b"): {"x": Float(0, 1)}}), True, False, False),
+        (Choice({"a": {"x": Float(0, 1)}}), True, False, False),
+    ],
+)
+def test_what_a_parameter_is_like(
+    parameter: Any, category: bool, continuous: bool, branching: bool
+) -> None:
+    assert parameter.is_category is category
+    assert parameter.is_continuous is continuous
+    assert parameter.is_branching is branching
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_the_unit_coordinates_of_options(n: int) -> None:
+    choice = Choice(list(range(n)))
+    units = choice.unit_of(np.arange(n))
+    np.testing.assert_array_equal(units, choice.to_unit(choice.options))
+    assert [choice.unit_of(i) for i in range(n)] == units.tolist()
+    assert type(choice.unit_of(0)) is float
+    np.testing.assert_array_equal(choice.option_index(units), np.arange(n))
+
+
+def test_shared_branches() -> None:
+    trees, depth = Int(1, 9), Int(1, 3)
+    subspaces: Any = {"a": {"trees": trees, "depth": depth}, "b": {"trees": trees}, "c": {}}
+    expected = {"a": {"depth": depth}, "b": {}, "c": {}, ("a", "b"): {"trees": trees}}
+    assert shared_branches(subspaces) == expected

@@ -14,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bosquet import Choice, Float, Int, Space, SpaceError
+from bosquet.space.configs import options_of
 from bosquet.space.encoding import FILLER
 from bosquet.text import printable
 from tests.space.strategies import (
@@ -63,7 +64,7 @@ def test_decoding_an_encoded_config_gives_it_back(space: Space, seed: int) -> No
     for config, back in zip(configs, space.from_unit(encoded), strict=True):
         assert list(config) == list(back)
         for dimension in space.dimensions:
-            if space.tree.is_active(dimension.node, space._options(config)):
+            if space.tree.is_active(dimension.node, options_of(space.tree, config)):
                 value, again = config[dimension.name], back[dimension.name]
                 parameter: Any = dimension.parameter
                 if is_continuous(parameter):
@@ -183,7 +184,7 @@ def test_default_config(space: Space) -> None:
     assert list(space.validate(default).items()) == list(default.items())
     declared = set()
     for dimension in space.dimensions:
-        if space.tree.is_active(dimension.node, space._options(default)):
+        if space.tree.is_active(dimension.node, options_of(space.tree, default)):
             parameter = dimension.parameter
             if parameter.default is not None:
                 declared.add(dimension.name)
@@ -224,7 +225,7 @@ def respell(value: Any, parameter: Any, rng: np.random.Generator) -> Any:
 def test_key_does_not_depend_on_spelling(space: Space, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for config in space.sample(rng, 5):
-        options = space._options(config)
+        options = options_of(space.tree, config)
         active = [d for d in space.dimensions if space.tree.is_active(d.node, options)]
         spelled = {d.name: respell(config[d.name], d.parameter, rng) for d in active}
         names = rng.permutation(np.array(list(spelled), dtype=object)).tolist()

@@ -6,7 +6,7 @@ import pytest
 import bosquet as bq
 from bosquet.models.tree_linear import TreeGP
 from bosquet.search.two_step import TwoStep
-from bosquet.space.structure import Tree
+from bosquet.space.tree import Tree
 from bosquet.strategies import TreeEI
 
 

@@ -1,3 +1,5 @@
+"""Whole runs by `minimize` and the loop inside it (study/loop.py)."""
+
 import time
 
 import numpy as np

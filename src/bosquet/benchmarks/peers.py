@@ -32,9 +32,10 @@ from typing import Any
 import numpy as np
 
 from bosquet.errors import SpaceExhausted
+from bosquet.space.configs import Config
 from bosquet.space.parameter import Choice, Float, Int, Parameter
-from bosquet.space.structure import Dimension
-from bosquet.space.tree import Config, Space
+from bosquet.space.space import Space
+from bosquet.space.tree import Dimension
 
 Objective = Callable[[dict[str, Any]], float]
 Peer = Callable[[Space, Objective, int, int], None]

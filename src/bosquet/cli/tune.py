@@ -47,6 +47,14 @@ def add_tune(commands: Any) -> None:
         "stored at once: a kill costs at most what was running.",
         epilog=_EXAMPLES,
     )
+    _add_objective(tune)
+    _add_limits(tune)
+    _add_study(tune)
+    tune.set_defaults(run=_tune, error=tune.error)
+
+
+def _add_objective(tune: argparse.ArgumentParser) -> None:
+    """What is tuned."""
     tune.add_argument(
         "objective",
         nargs="?",
@@ -61,6 +69,10 @@ def add_tune(commands: Any) -> None:
         "'json:FILE' or 'json:FILE:key.below' (a file it writes; {trial} in FILE is the number)",
     )
     tune.add_argument("--space", required=True, metavar="FILE.json|FILE.py:NAME")
+
+
+def _add_limits(tune: argparse.ArgumentParser) -> None:
+    """How long, and how many trials at once."""
     tune.add_argument("--trials", type=positive, metavar="N", help="trials of the study in all")
     tune.add_argument(
         "--timeout", type=_duration, metavar="TIME", help="start no trial after: 90s, 30m, 2h, 1d"
@@ -71,6 +83,10 @@ def add_tune(commands: Any) -> None:
     tune.add_argument(
         "--jobs", type=positive, default=1, metavar="K", help="trials at once (default: 1)"
     )
+
+
+def _add_study(tune: argparse.ArgumentParser) -> None:
+    """Where the trials are kept, what proposes them, and what happens when they fail."""
     tune.add_argument(
         "--storage",
         default="runs.db",
@@ -103,7 +119,6 @@ def add_tune(commands: Any) -> None:
         help="stop when five trials have failed alike and none has brought a value (the default), "
         "continue whatever fails, or raise: end at the first failure",
     )
-    tune.set_defaults(run=_tune, error=tune.error)
 
 
 def _duration(text: str) -> float:

@@ -21,7 +21,6 @@ from torch import Tensor
 from bosquet.arrays import Array
 from bosquet.data import History
 from bosquet.kernels.components import Component
-from bosquet.kernels.features import is_continuous
 from bosquet.models.covariance import Covariance
 from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.models.transform import moments, transform
@@ -94,8 +93,8 @@ class BosquetModel(SingleTaskGP):  # type: ignore[misc]
         for path in tree.paths():
             nodes = set(path)
             fixed = {d.index: FILLER for d in tree.dimensions if d.node not in nodes}
-            for node in (tree.nodes[i] for i in path if len(tree.nodes[i].options) == 1):
-                fixed[node.choice] = (node.options[0] + 0.5) / tree.choice(node.choice).n_values
+            for choice, option in tree.options_of(path).items():
+                fixed[choice] = tree.choice(choice).unit_of(option)
             listed.append(fixed)
         return listed
 
@@ -139,7 +138,7 @@ class ComponentSum(gpytorch.kernels.Kernel):  # type: ignore[misc]
         self._eta = eta
         self._factor = factor
         parameters = [d.parameter for d in covariance.space.dimensions]
-        self._continuous = torch.tensor([is_continuous(p) for p in parameters])
+        self._continuous = torch.tensor([p.is_continuous for p in parameters])
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **_: Any) -> Tensor:
         first, second = self._read(x1), self._read(x2)

@@ -16,11 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from bosquet.arrays import Array
-from bosquet.space.parameter import Choice, Parameter
-from bosquet.space.structure import Dimension
+from bosquet.space.tree import Dimension
 
 _FEW = 32  # up to here an ordered discrete dimension also has an overlap
 
@@ -43,16 +40,8 @@ class Feature:
 def features_of(dimension: Dimension) -> tuple[Feature, ...]:
     """The features of one parameter."""
     index, parameter = dimension.index, dimension.parameter
-    if is_category(parameter):
+    if parameter.is_category:
         return (Feature(index, "overlap"),)
-    if is_continuous(parameter) or parameter.n_values > _FEW:
+    if parameter.is_continuous or parameter.n_values > _FEW:
         return (Feature(index, "difference"),)
     return (Feature(index, "difference"), Feature(index, "overlap"))
-
-
-def is_category(parameter: Parameter) -> bool:
-    return isinstance(parameter, Choice) and not parameter.ordered
-
-
-def is_continuous(parameter: Parameter) -> bool:
-    return parameter.n_values == np.inf

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
 from bosquet.arrays import Array
-from bosquet.space.parameter import Choice
-from bosquet.space.structure import Dimension
+from bosquet.space.tree import Dimension
 
 Features = Literal["linear", "fourier"]
 WeightKind = Literal["constant", "linear", "one-hot", "fourier"]
@@ -96,6 +95,6 @@ class Weight:
 def kind_of(dimension: Dimension, features: Features) -> tuple[WeightKind, int]:
     """The kind and the size of the feature vector of a variable."""
     parameter = dimension.parameter
-    if isinstance(parameter, Choice) and not parameter.ordered:
-        return "one-hot", parameter.n_values
+    if parameter.is_category:
+        return "one-hot", int(parameter.n_values)
     return features, 1 if features == "linear" else 2 * len(frequencies()[0])

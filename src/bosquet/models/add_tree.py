@@ -26,7 +26,7 @@ from bosquet.models.priors import (
     SumBuilder,
 )
 from bosquet.space import Space
-from bosquet.space.structure import Node
+from bosquet.space.tree import Node
 
 _PAPER_LENGTH = Prior(np.log(0.5), np.inf)  # where maximum likelihood starts from
 
@@ -71,10 +71,7 @@ def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
 def own_features(space: Space, node: Node) -> tuple[Feature, ...]:
     """The features of a node's own variables, branching choices left out."""
     return tuple(
-        feature
-        for index in node.dimensions
-        if index not in space.tree.children
-        for feature in features_of(space.dimensions[index])
+        feature for index in node.variables for feature in features_of(space.dimensions[index])
     )
 
 

@@ -24,10 +24,7 @@ _FEATURE_LENGTH_SD = 0.3  # of a variable: there are many, and few trials for ea
 
 def variables_of(space: Space) -> list[Clique]:
     """By node, the variables that can be vertices of a graph."""
-    return [
-        tuple(index for index in node.dimensions if index not in space.tree.children)
-        for node in space.nodes
-    ]
+    return [node.variables for node in space.nodes]
 
 
 def cliques_by_node(space: Space, edges: Iterable[Edge]) -> list[list[Clique]]:

@@ -19,7 +19,7 @@ import numpy as np
 from bosquet.arrays import Array, Bools
 from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
-from bosquet.kernels.features import Feature, features_of, is_category
+from bosquet.kernels.features import Feature, features_of
 from bosquet.models.add_tree import own_features
 from bosquet.models.covariance import Covariance
 from bosquet.models.priors import SumBuilder
@@ -126,8 +126,8 @@ class ArcCovariance(FlatCovariance):
 
     def __init__(self, space: Space, kind: Kind, bend: float) -> None:
         self._bend = np.pi * bend
-        self._bent = [d.index for d in space.dimensions if d.node and not is_category(d.parameter)]
-        self._plain = [d.index for d in space.dimensions if d.node and is_category(d.parameter)]
+        self._bent = [d.index for d in space.dimensions if d.node and not d.parameter.is_category]
+        self._plain = [d.index for d in space.dimensions if d.node and d.parameter.is_category]
         builder = SumBuilder(kind)
         features: list[Feature] = []
         for d in space.dimensions:

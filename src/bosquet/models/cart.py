@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bosquet.arrays import Array, Bools, Index
-from bosquet.kernels.features import is_category
 from bosquet.space import Space
 
 _ROUNDING = 1e-12  # of U, and of targets: a gain below it is none
@@ -133,7 +132,7 @@ class Cart:
             if not cell.sure(self._space, d.node):
                 continue
             x = self._X[cell.rows, d.index]
-            if is_category(d.parameter) or d.index in self._space.tree.children:
+            if d.parameter.is_category or d.parameter.is_branching:
                 taken = self._space.tree.choice(d.index).option_index(x)
                 for option in np.unique(taken):
                     left = taken == option

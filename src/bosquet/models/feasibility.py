@@ -32,7 +32,7 @@ class Feasibility:
     def __init__(self, space: Space, X: Array, failed: Bools) -> None:
         self._X = X
         self._nodes = space.tree.node_activity(X)
-        variables = [d for d in space.dimensions if d.index not in space.tree.children]
+        variables = [d for d in space.dimensions if not d.parameter.is_branching]
         kinds = {d.index: features_of(d)[0].kind for d in variables}
         self._counts = np.zeros(len(space.nodes), dtype=np.int64)
         """Variables of each node."""
@@ -40,9 +40,9 @@ class Feasibility:
         """Nodes and their variables with an order."""
         self._categories = [(d.node, d.index) for d in variables if kinds[d.index] == "overlap"]
         for node in space.nodes:
-            own = [i for i in node.dimensions if i in kinds]
-            self._counts[node.index] = len(own)
-            self._ordered.append((node.index, [i for i in own if kinds[i] == "difference"]))
+            self._counts[node.index] = len(node.variables)
+            ordered = [i for i in node.variables if kinds[i] == "difference"]
+            self._ordered.append((node.index, ordered))
         self._votes = np.where(failed, -_VOTE, _VOTE)
         self._length = self._best_length()
 

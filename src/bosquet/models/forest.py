@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.arrays import Array
-from bosquet.kernels.features import is_category
 from bosquet.models.transform import exponent
 from bosquet.space import Space
 
@@ -46,7 +45,7 @@ class Encoding:
         self._space = space
         columns: list[Column] = []
         for d in space.dimensions:
-            if is_category(d.parameter):
+            if d.parameter.is_category:
                 options = list(range(int(d.parameter.n_values))) + [INACTIVE] * (d.node > 0)
                 columns += [Column(d.index, option) for option in options]
             else:

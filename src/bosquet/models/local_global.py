@@ -28,7 +28,6 @@ from scipy.optimize import minimize
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.features import is_continuous
 from bosquet.kernels.sums import Cross, Slopes
 from bosquet.linalg import cholesky, solve_lower
 from bosquet.models.covariance import Covariance, SpaceGP
@@ -36,7 +35,7 @@ from bosquet.models.gp import solve
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR, merge
 from bosquet.space import Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 
 _MOST = 50
 _ROWS_PER_INDUCING = 20
@@ -213,7 +212,7 @@ class Outside:
     def optimise(self, U: Array) -> Array:
         """Positions by L-BFGS-B, in the active continuous coordinates: all else stays."""
         space = self._kernel.space
-        continuous = np.array([is_continuous(d.parameter) for d in space.dimensions])
+        continuous = np.array([d.parameter.is_continuous for d in space.dimensions])
         free = space.activity(U) & continuous
         if not free.any() or len(U) == len(self._X):  # nothing can move, or to gain
             return U

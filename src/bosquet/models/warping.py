@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import betainc, betaln
 
 from bosquet.arrays import Array
-from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.fitting import maximise, with_prior
@@ -96,7 +95,7 @@ class WarpedGP:
         self._covariance, self._X, self._z, self._noise = covariance, X, z, noise
         self._warp = WARPS[warp]
         space = covariance.space
-        self._warped = [d.index for d in space.dimensions if is_continuous(d.parameter)]
+        self._warped = [d.index for d in space.dimensions if d.parameter.is_continuous]
         self._active = space.activity(X)[:, self._warped]
         self.hyper = _with_warps(covariance.hyper, self._warped)
 

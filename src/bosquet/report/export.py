@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from bosquet.data import History
+from bosquet.data.rows import FIXED, columns, trial_rows
 from bosquet.text import json_text
 
 # A spreadsheet takes a text that begins so for a formula; the last is what makes it harmless.
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
-_FIXED = ("number", "state", "value", "noise_variance", "reason")
 
 
 def to_json(history: History) -> str:
     """One object a trial; inactive parameters are left out."""
-    return json_text(_rows(history), indent=1) + "\n"
+    return json_text(trial_rows(history.space, history.trials), indent=1) + "\n"
 
 
 def to_csv(history: History) -> str:
@@ -27,11 +27,11 @@ def to_csv(history: History) -> str:
     A text that a spreadsheet would take for a formula has an apostrophe in front, and so has one
     that begins with an apostrophe: without the first one it is the text again.
     """
-    columns = [*_FIXED, *_columns(history).values()]
-    lines = [_line(map(_cell, columns))]
-    for row in _rows(history):
-        fixed = ["" if row[name] is None else _cell(row[name]) for name in _FIXED]
-        given = [_cell(row[name]) if name in row else "" for name in columns[len(_FIXED) :]]
+    parameters = columns(history.space).values()
+    lines = [_line(map(_cell, [*FIXED, *parameters]))]
+    for row in trial_rows(history.space, history.trials):
+        fixed = ["" if row[name] is None else _cell(row[name]) for name in FIXED]
+        given = [_cell(row[name]) if name in row else "" for name in parameters]
         lines.append(_line([*fixed, *given]))
     return "".join(lines)
 
@@ -47,18 +47,3 @@ def _cell(value: Any) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
     return f"'{value}" if value.startswith(_FORMULA) else value
-
-
-def _rows(history: History) -> list[dict[str, Any]]:
-    column = _columns(history)
-    return [
-        {name: getattr(trial, name) for name in _FIXED}
-        | {column[name]: value for name, value in history.space.qualify(trial.config).items()}
-        for trial in history.trials
-    ]
-
-
-def _columns(history: History) -> dict[str, str]:
-    """The column of every parameter, by qualified name."""
-    names = [dimension.qualified_name for dimension in history.space.dimensions]
-    return {name: f"config.{name}" if name in _FIXED else name for name in names}

@@ -26,7 +26,6 @@ from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array, Index
 from bosquet.graphs import Clique, JunctionTree, edges_of, junction_tree
 from bosquet.kernels.components import Component
-from bosquet.kernels.features import is_continuous
 from bosquet.models.clique_sum import CliqueSum
 from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
@@ -208,7 +207,7 @@ class _NodeSearch:
         self.cliques = list(self._of_clique)
         self.variables = tuple(sorted({v for clique in self.cliques for v in clique}))
         self._parameters = {v: self.space.dimensions[v].parameter for v in self.variables}
-        self._continuous = [v for v in self.variables if is_continuous(self._parameters[v])]
+        self._continuous = [v for v in self.variables if self._parameters[v].is_continuous]
         self._masks = self._constraints_inside()
         self.tree, self._levels = self._plan()
         if self._levels is None and self._masks:

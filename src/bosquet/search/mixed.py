@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bosquet.arrays import Array, Bools, Index
-from bosquet.kernels.features import is_category, is_continuous
 from bosquet.space import Space
-from bosquet.space.structure import Dimension
+from bosquet.space.tree import Dimension
 
 Score = Callable[[Array], Array]
 """The values of rows, to be maximised: (m, d) -> (m,)"""
@@ -109,7 +108,7 @@ def neighbours(space: Space, X: Array, rng: np.random.Generator, moves: int) -> 
         here = np.repeat(np.flatnonzero(active[:, d.index]), moves)
         moved = X[here]
         moved[:, d.index] = _move(d, moved[:, d.index], rng)
-        if d.index in space.tree.children:
+        if d.parameter.is_branching:
             born = space.activity(moved) & ~active[here]
             moved = np.where(born, rng.random(moved.shape), moved)
         rows.append(moved)
@@ -124,11 +123,11 @@ def neighbours(space: Space, X: Array, rng: np.random.Generator, moves: int) -> 
 def _move(d: Dimension, units: Array, rng: np.random.Generator) -> Array:
     """Another value: any other category, or one nearby of what has an order."""
     n = d.parameter.n_values
-    if is_category(d.parameter):
+    if d.parameter.is_category:
         if n == 1:
             return units
         return np.asarray((units + rng.integers(1, int(n), size=len(units)) / n) % 1.0)
     step = rng.choice(_STEPS, size=len(units)) * rng.standard_normal(len(units))
-    if not is_continuous(d.parameter):  # at least to the next value
+    if not d.parameter.is_continuous:  # at least to the next value
         step = np.sign(step) * np.maximum(np.abs(step), 1.0 / n)
     return np.clip(units + step, 0.0, 1.0)

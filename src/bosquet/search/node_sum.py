@@ -14,11 +14,10 @@ import numpy as np
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array
-from bosquet.kernels.features import is_continuous
 from bosquet.models.gp import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 
 _CANDIDATES = 512
 _POLISHED = 5
@@ -49,9 +48,9 @@ def maximise_node_sum(
     total, options = best_path(space, [optimum.value for optimum in best])  # lines 6-8
     x = np.full((1, len(space)), 0.5)
     for choice, option in options.items():
-        x[0, choice] = (option + 0.5) / space.tree.choice(choice).n_values
+        x[0, choice] = space.tree.choice(choice).unit_of(option)
     for index in space.tree.path_of(options):  # line 9
-        own = _own(space, index)
+        own = list(space.nodes[index].variables)
         x[0, own] = best[index].x[own]
     return space.snap(x)[0], total
 
@@ -71,7 +70,7 @@ def best_paths(space: Space, values: Sequence[float], k: int) -> list[tuple[floa
     for node in reversed(space.nodes):  # children come after their parents
         ways: list[_Way] = [(values[node.index], ())]
         for choice in node.dimensions:
-            if choice in space.tree.children:
+            if space.dimensions[choice].parameter.is_branching:
                 taken: list[_Way] = []
                 for option in range(space.tree.choice(choice).n_values):
                     under: list[_Way] = [(0.0, ((choice, option),))]
@@ -107,11 +106,6 @@ def _flatten(options: _Options) -> Iterator[tuple[int, int]]:
             stack.extend(top)
 
 
-def _own(space: Space, node: int) -> list[int]:
-    """The coordinates of a node that are not branching choices."""
-    return [d for d in space.nodes[node].dimensions if d not in space.tree.children]
-
-
 def optimistic_paths(
     space: Space,
     posterior: Posterior,
@@ -140,7 +134,7 @@ def _score_node(
     if not components:
         return None
     rows = np.full((_CANDIDATES, len(space)), 0.5)
-    for index in _own(space, node):
+    for index in space.nodes[node].variables:
         rows[:, index] = space.dimensions[index].parameter.snap(rng.random(_CANDIDATES))
     values = acquisition.value(*posterior.of(components).moments(rows))
     order = np.argsort(-values, kind="stable")
@@ -154,13 +148,13 @@ def _search_node(
     node: int,
     rng: np.random.Generator,
 ) -> NodeOptimum:
-    own = _own(space, node)
+    own = space.nodes[node].variables
     acquisition = acquisition_of(max(len(own), 1))
     scored = _score_node(space, posterior, acquisition, node, rng)
     if scored is None:
         return NodeOptimum(np.full(len(space), 0.5), 0.0)
     belief = posterior.of([c for c in posterior.components if c.node == node])
-    continuous = [i for i in own if is_continuous(space.dimensions[i].parameter)]
+    continuous = [i for i in own if space.dimensions[i].parameter.is_continuous]
     top = climb(belief, acquisition, scored[0][:_POLISHED], continuous)
     values = acquisition.value(*belief.moments(top))
     return NodeOptimum(top[np.argmax(values)], float(values.max()))

@@ -10,9 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from bosquet.arrays import Array, Bools
-from bosquet.kernels.features import is_category, is_continuous
 from bosquet.space import Space
-from bosquet.space.structure import Dimension, Path
+from bosquet.space.tree import Dimension, Path
 
 
 @dataclass(frozen=True)
@@ -30,21 +29,16 @@ class Region:
 
     @cached_property
     def path(self) -> Path:
-        activity = self.space.tree.node_activity(self.centre[None])[0]
-        return tuple(np.flatnonzero(activity).tolist())
+        return self.space.tree.paths_of_rows(self.centre[None])[0]
 
     @cached_property
     def variables(self) -> tuple[Dimension, ...]:
         """The dimensions of the path, without branching choices."""
-        return tuple(
-            d
-            for d in self.space.dimensions
-            if d.node in self.path and d.index not in self.space.tree.children
-        )
+        return self.space.tree.variables_of(self.path)
 
     @cached_property
     def _ordered(self) -> list[int]:
-        return [d.index for d in self.variables if not is_category(d.parameter)]
+        return [d.index for d in self.variables if not d.parameter.is_category]
 
     def contains(self, X: Array) -> Bools:
         """Which rows lie on the path and inside."""
@@ -63,10 +57,10 @@ class Region:
         """Random rows inside, snapped."""
         X = self.lower + rng.random((n, len(self.centre))) * (self.upper - self.lower)
         for d in self.variables:
-            if is_category(d.parameter):
+            if d.parameter.is_category:
                 options = np.array(self._options(d))
                 picked = options[rng.integers(len(options), size=n)]
-                X[:, d.index] = (picked + 0.5) / d.parameter.n_values
+                X[:, d.index] = self.space.tree.choice(d.index).unit_of(picked)
         return self.project(X)
 
     def project(self, X: Array) -> Array:
@@ -95,11 +89,11 @@ class Region:
         volume = 1.0
         for d in self.variables:
             n = d.parameter.n_values
-            if is_category(d.parameter):
+            if d.parameter.is_category:
                 volume *= len(self._options(d)) / n
             else:
                 width = float(self.upper[d.index] - self.lower[d.index])
-                volume *= width if is_continuous(d.parameter) else max(width, 1.0 / n)
+                volume *= width if d.parameter.is_continuous else max(width, 1.0 / n)
         return volume
 
     # -- as JSON, for the memory of trials ---------------------------------------------------

@@ -67,8 +67,9 @@ class _Box:
         if not self._active[index] or column.option == INACTIVE:
             return  # it tells the path from others
         if column.option is not None:
-            if index not in self._space.tree.children:
-                n = self._space.tree.choice(index).n_values
+            choice = self._space.tree.choice(index)
+            if not choice.is_branching:
+                n = choice.n_values
                 options = self._allowed.setdefault(index, set(range(n)))
                 options &= set(range(n)) - {column.option} if below else {column.option}
         elif below:

@@ -15,13 +15,12 @@ import numpy as np
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array
-from bosquet.kernels.features import is_continuous
 from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
 from bosquet.search.box import climb
 from bosquet.search.region import Region
 from bosquet.space import Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 
 _STEPS = (0.2, 0.05, 0.01, 0.002)  # standard deviations of perturbations, in unit coordinates
 _EXCHANGED = 12  # values of one discrete coordinate that a round of exchanges looks at
@@ -131,11 +130,9 @@ class PathSearch:
         """The continuous and the discrete coordinates that a path leaves open."""
         continuous: list[int] = []
         discrete: list[int] = []
-        for d in self._space.dimensions:
-            if d.index in self._fixed:
-                continue
-            if d.node in path and d.index not in self._space.tree.children:
-                (continuous if is_continuous(d.parameter) else discrete).append(d.index)
+        for d in self._space.tree.variables_of(path):
+            if d.index not in self._fixed:
+                (continuous if d.parameter.is_continuous else discrete).append(d.index)
         return continuous, discrete
 
     def polish(self, scored: Scored, rng: np.random.Generator) -> Scored:
@@ -193,8 +190,6 @@ class PathSearch:
 
 def on_path(space: Space, path: Path, X: Array) -> Array:
     """Rows with the branching choices of a path, snapped; ``X`` is overwritten."""
-    for index in path:
-        node = space.nodes[index]
-        if len(node.options) == 1:
-            X[:, node.choice] = (node.options[0] + 0.5) / space.tree.choice(node.choice).n_values
+    for choice, option in space.tree.options_of(path).items():
+        X[:, choice] = space.tree.choice(choice).unit_of(option)
     return space.snap(X)

@@ -27,7 +27,7 @@ from bosquet.models.tree_linear import TreePosterior
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import PathEffort, PathSearch, Scored, on_path
 from bosquet.space import Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 
 _ENUMERATED = 512  # corners of one path that are all looked at
 _GRID = 17  # values of a variable with Fourier features
@@ -238,7 +238,7 @@ class TwoStep:
 def levels_of(space: Space, weight: Weight) -> Array:
     """The unit values of a shared variable among which path EI is looked for."""
     if weight.kind == "one-hot":
-        return np.asarray((np.arange(weight.size) + 0.5) / weight.size)
+        return space.tree.choice(weight.dimension).unit_of(np.arange(weight.size))
     parameter = space.dimensions[weight.dimension].parameter
     values = np.array([0.0, 1.0]) if weight.kind == "linear" else np.linspace(0.0, 1.0, _GRID)
     return np.unique(parameter.snap(values))

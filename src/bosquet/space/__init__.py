@@ -1,7 +1,8 @@
 """Structured search spaces."""
 
+from bosquet.space.configs import Config
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice, Float, Int
-from bosquet.space.tree import Config, Space
+from bosquet.space.space import Space
 
 __all__ = ["Choice", "Config", "Constraint", "Float", "Forbid", "Int", "Space"]

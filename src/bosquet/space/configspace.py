@@ -27,8 +27,8 @@ import numpy as np
 from bosquet.errors import SpaceError
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice, Float, Int, Parameter
-from bosquet.space.structure import Dimension, option_label
-from bosquet.space.tree import Space
+from bosquet.space.space import Space
+from bosquet.space.tree import Dimension, option_label
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from bosquet.errors import SpaceError
-from bosquet.space.structure import Tree
+from bosquet.space.names import unknown
+from bosquet.space.tree import Tree
 from bosquet.text import listed
 
 Config = Mapping[str, Any]
@@ -130,16 +131,11 @@ def as_constraints(constraints: Iterable[Any]) -> tuple[Forbid | Constraint, ...
     return tuple(checked)
 
 
-def checked(
-    constraint: Forbid | Constraint, tree: Tree, unknown: Callable[[str], str]
-) -> Forbid | Constraint:
-    """A constraint on known parameters; a Forbid with values as configurations have them.
-
-    ``unknown`` says of a name that there is no such parameter.
-    """
+def checked(constraint: Forbid | Constraint, tree: Tree) -> Forbid | Constraint:
+    """A constraint on known parameters; a Forbid with values as configurations have them."""
     for name in constraint.on or ():
         if name not in tree.by_name:
-            raise SpaceError(f"constraint {constraint}: {unknown(name)}")
+            raise SpaceError(f"constraint {constraint}: {unknown(tree, name)}")
     if isinstance(constraint, Constraint):
         return constraint
     return Forbid(

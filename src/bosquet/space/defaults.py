@@ -12,7 +12,7 @@ from bosquet.space.encoding import FILLER
 from bosquet.space.parameter import Choice
 
 if TYPE_CHECKING:
-    from bosquet.space.tree import Space
+    from bosquet.space.space import Space
 
 
 _BATCH = 500

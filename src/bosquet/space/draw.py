@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 
 from bosquet.space.constraints import Constraint, Forbid
-from bosquet.space.parameter import Choice, Parameter, details
-from bosquet.space.structure import Parameters, option_label
+from bosquet.space.parameter import Choice, Parameter
+from bosquet.space.tree import Parameters, option_label
 from bosquet.text import listed, printable
 
 
@@ -37,7 +37,7 @@ def _entries(parameters: Parameters) -> list[tuple[str, list[str]]]:
 def _summary(parameter: Parameter) -> str:
     if not (isinstance(parameter, Choice) and parameter.branches):
         return parameter.describe()
-    return details(parameter).lstrip()
+    return parameter.details.lstrip()
 
 
 def _branches(parameter: Parameter) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from bosquet.errors import SpaceError
 from bosquet.space.parameter import Choice, Float, Int, Option, Parameter, shared_branches
-from bosquet.space.tree import Space
+from bosquet.space.space import Space
 
 _MOST_OPTIONS = 16  # of an integer that may decide what else exists
 

@@ -6,7 +6,7 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
 from bosquet.space.parameter import Parameter
-from bosquet.space.structure import Dimension, Tree
+from bosquet.space.tree import Dimension, Tree
 from bosquet.text import did_you_mean, listed
 
 
@@ -31,7 +31,7 @@ class ByName:
     def __getitem__(self, name: str) -> Parameter:
         dimensions = self._named(name)
         if not dimensions:
-            raise KeyError(self._unknown(name))
+            raise KeyError(unknown(self.tree, name))
         if len(dimensions) > 1:
             qualified = listed(repr(dimension.qualified_name) for dimension in dimensions)
             raise KeyError(f"several parameters are called {name!r}: {qualified}")
@@ -61,6 +61,8 @@ class ByName:
         qualified = self.tree.by_qualified_name.get(name)
         return self.tree.by_name.get(name, ()) if qualified is None else (qualified,)
 
-    def _unknown(self, name: object) -> str:
-        known = f"; this space has {listed(map(repr, self.tree.by_name))}"
-        return f"unknown parameter {name!r}{did_you_mean(name, self.tree.by_name) or known}"
+
+def unknown(tree: Tree, name: object) -> str:
+    """The message for a name that no parameter has."""
+    known = f"; this space has {listed(map(repr, tree.by_name))}"
+    return f"unknown parameter {name!r}{did_you_mean(name, tree.by_name) or known}"

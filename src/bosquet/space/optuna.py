@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from bosquet.space.parameter import Choice, Float, Int, Parameter, option_labels
-from bosquet.space.tree import Space
+from bosquet.space.space import Space
 
 
 def load_optuna() -> Any:

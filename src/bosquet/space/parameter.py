@@ -14,244 +14,42 @@ Choice      one of the options                          centres of equal bins, i
 
 So a uniform number decodes to a uniform value everywhere, and decoding then encoding *snaps* a
 coordinate to the centre of its value.
+
+What a parameter is like, whichever class it is of:
+
+- ``is_category``: its values have no order;
+- ``is_continuous``: it has infinitely many values;
+- ``is_branching``: its value decides which other parameters exist.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Index
 from bosquet.errors import SpaceError
-from bosquet.text import listed
+from bosquet.space.bins import bin_centre, bin_index
+from bosquet.space.number import Float, Int
+from bosquet.text import in_brackets, listed
+
+__all__ = [
+    "Choice",
+    "Float",
+    "Int",
+    "Option",
+    "Parameter",
+    "named_parameters",
+    "option_labels",
+    "shared_branches",
+]
 
 Option: TypeAlias = str | int | float | bool | None
-
-_LARGEST_INT = 2**50  # beyond these, neighbouring integers share a unit coordinate
-_LARGEST_LOG_INT = 2**45
-_GRID_TOLERANCE = 1e-9  # of one step: how far a stepped value may lie from its grid
-_ROUNDING = 8 * sys.float_info.epsilon  # what a few operations on floats may add to that
-
-
-def _bin_centre(index: NDArray[Any] | int, n: int) -> Any:
-    return (index + 0.5) / n
-
-
-def _bin_index(units: Array, n: int) -> NDArray[np.int64]:
-    return np.clip(np.floor(units * n), 0, n - 1).astype(np.int64)
-
-
-def _real(value: object) -> float:
-    """A finite float from a real number; booleans and text are not numbers here."""
-    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
-        raise TypeError
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError
-    return number
-
-
-def _integer(value: object) -> int:
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return int(value)
-    return operator.index(value)  # type: ignore[arg-type]
-
-
-def _column(values: Sequence[Any], plain: set[type], convert: Callable[[Any], float]) -> Array:
-    """Values as floats; only those that are not of a plain type are looked at one by one."""
-    if not plain.issuperset(map(type, values)):
-        values = [convert(value) for value in values]
-    return np.asarray(values, dtype=float)
-
-
-@dataclass(frozen=True)
-class Float:
-    """A real number between two inclusive bounds, optionally on a log scale or on a grid."""
-
-    low: float
-    high: float
-    _: KW_ONLY
-    log: bool = False
-    step: float | None = None
-    default: float | None = None
-
-    def __post_init__(self) -> None:
-        _convert_numbers(self, _real, "a finite number")
-        _check_range(self)
-        if not math.isfinite(self.high - self.low):
-            raise SpaceError(f"{self!r}: the range from low to high overflows a float")
-        if self.log and not self._log_range > 0:
-            raise SpaceError(f"{self!r}: low and high are too close together for a log scale")
-        if self.step is not None:
-            if self._tolerance > 0.25:
-                raise SpaceError(f"{self!r}: step={self.step} is too small for its range")
-            try:
-                self._grid_index(self.high)
-            except ValueError:
-                raise SpaceError(
-                    f"{self!r}: step={self.step} does not divide the range from low to high"
-                ) from None
-        _check_default(self)
-
-    @property
-    def n_values(self) -> float:
-        return math.inf if self.step is None else self._n_steps
-
-    @property
-    def _n_steps(self) -> int:
-        return round((self.high - self.low) / self.step) + 1 if self.step else 0
-
-    @property
-    def _tolerance(self) -> float:
-        """In steps. Where numbers are large against the step, their rounding counts."""
-        assert self.step is not None
-        return max(_GRID_TOLERANCE, _ROUNDING * max(abs(self.low), abs(self.high)) / self.step)
-
-    def _grid_index(self, numbers: Any) -> Any:
-        """The positions of numbers on the grid; raises ValueError when one lies off it."""
-        with np.errstate(over="ignore"):
-            position = (numbers - self.low) / self.step
-        index = np.clip(np.rint(position), 0, self._n_steps - 1)
-        if not np.all(np.abs(position - index) <= self._tolerance):
-            raise ValueError
-        return index
-
-    def _grid_value(self, index: int) -> float:
-        # In decimals, so that 0.1 + 2 * 0.1 is 0.3 and values print as they were declared.
-        if index == self._n_steps - 1:
-            return self.high
-        return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
-
-    def check(self, value: object) -> float:
-        """The value as a plain float; raises ValueError when it is not one of this parameter's."""
-        number = _real(value)
-        if self.step is not None:
-            return self._grid_value(int(self._grid_index(number)))
-        if not self.low <= number <= self.high:
-            raise ValueError
-        return number
-
-    def to_unit(self, values: Sequence[Any]) -> Array:
-        numbers = _column(values, {float, int}, _real)
-        if self.step is not None:
-            return np.asarray(_bin_centre(self._grid_index(numbers), self._n_steps), dtype=float)
-        if not np.all((numbers >= self.low) & (numbers <= self.high)):
-            raise ValueError
-        if self.log:
-            return np.clip((np.log(numbers) - math.log(self.low)) / self._log_range, 0.0, 1.0)
-        return (numbers - self.low) / (self.high - self.low)
-
-    def from_unit(self, units: Array) -> list[float]:
-        if self.step is not None:
-            return [self._grid_value(i) for i in _bin_index(units, self._n_steps).tolist()]
-        if self.log:
-            values = np.exp(math.log(self.low) + units * self._log_range)
-        else:
-            values = self.low + units * (self.high - self.low)
-        return np.clip(values, self.low, self.high).tolist()  # type: ignore[no-any-return]
-
-    def snap(self, units: Array) -> Array:
-        if self.step is None:
-            return np.clip(units, 0.0, 1.0)
-        return np.asarray(_bin_centre(_bin_index(units, self._n_steps), self._n_steps))
-
-    @property
-    def _log_range(self) -> float:
-        return math.log(self.high) - math.log(self.low)
-
-    def values(self) -> Iterable[float]:
-        return (self._grid_value(i) for i in range(self._n_steps))
-
-    def describe(self) -> str:
-        return f"a float from {self.low:.12g} to {self.high:.12g}" + details(self)
-
-
-@dataclass(frozen=True)
-class Int:
-    """An integer between two inclusive bounds, optionally on a log scale or on a grid."""
-
-    low: int
-    high: int
-    _: KW_ONLY
-    log: bool = False
-    step: int | None = None
-    default: int | None = None
-
-    def __post_init__(self) -> None:
-        _convert_numbers(self, _integer, "an integer")
-        for field in ("low", "high", "step", "default"):
-            if abs(getattr(self, field) or 0) > _LARGEST_INT:
-                raise SpaceError(
-                    f"{self!r}: {field}={getattr(self, field)} must lie within +-2**50"
-                )
-        _check_range(self)
-        if self.log and self.high > _LARGEST_LOG_INT:
-            raise SpaceError(f"{self!r}: high={self.high} must be at most 2**45 on a log scale")
-        if self.step is not None and (self.high - self.low) % self.step:
-            last = self.high - (self.high - self.low) % self.step
-            raise SpaceError(
-                f"{self!r}: step={self.step} does not divide the range from low to high; "
-                f"high={last} or high={last + self.step} would fit"
-            )
-        _check_default(self)
-
-    @property
-    def n_values(self) -> int:
-        return (self.high - self.low) // (self.step or 1) + 1
-
-    def check(self, value: object) -> int:
-        """The value as a plain int; raises ValueError when it is not one of this parameter's."""
-        number = _integer(value)
-        if not self.low <= number <= self.high or (number - self.low) % (self.step or 1):
-            raise ValueError
-        return number
-
-    def to_unit(self, values: Sequence[Any]) -> Array:
-        numbers = _column(values, {int}, _integer)
-        index = (numbers - self.low) / (self.step or 1)
-        if not np.all((index == np.rint(index)) & (numbers >= self.low) & (numbers <= self.high)):
-            raise ValueError
-        if self.log:
-            return np.asarray((np.log(numbers) - self._log_low) / self._log_range)
-        return np.asarray(_bin_centre(index, self.n_values), dtype=float)
-
-    def from_unit(self, units: Array) -> list[int]:
-        if self.log:
-            values = np.rint(np.exp(self._log_low + units * self._log_range))
-            return np.clip(values, self.low, self.high).astype(np.int64).tolist()  # type: ignore[no-any-return]
-        index = _bin_index(units, self.n_values)
-        return (self.low + index * (self.step or 1)).tolist()  # type: ignore[no-any-return]
-
-    def snap(self, units: Array) -> Array:
-        if self.log:
-            return self.to_unit(self.from_unit(units))
-        return np.asarray(_bin_centre(_bin_index(units, self.n_values), self.n_values))
-
-    @property
-    def _log_low(self) -> float:
-        return math.log(self.low - 0.5)
-
-    @property
-    def _log_range(self) -> float:
-        return math.log(self.high + 0.5) - self._log_low
-
-    def values(self) -> Iterable[int]:
-        return range(self.low, self.high + 1, self.step or 1)
-
-    def describe(self) -> str:
-        return f"an integer from {self.low} to {self.high}" + details(self)
 
 
 @dataclass(frozen=True, init=False)
@@ -272,6 +70,7 @@ class Choice:
     default: Option
     types: tuple[str, ...]
     """Of the options: 1 and True are equal, but not the same choice."""
+    is_continuous: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -315,6 +114,15 @@ class Choice:
                 raise SpaceError(f"Choice: default={default!r} is not {self.describe()}") from None
 
     @property
+    def is_category(self) -> bool:
+        return not self.ordered
+
+    @cached_property
+    def is_branching(self) -> bool:
+        """Whether some option has parameters that another lacks."""
+        return any(len(members) < self.n_values for members, _ in self.branches)
+
+    @property
     def n_values(self) -> int:
         return len(self.options)
 
@@ -338,22 +146,36 @@ class Choice:
             index = np.array([self._position[value] for value in values], dtype=np.int64)
         except KeyError:
             raise ValueError from None
-        return np.asarray(_bin_centre(index, self.n_values), dtype=float)
+        return self.unit_of(index)
+
+    @overload
+    def unit_of(self, option: int) -> float: ...
+    @overload
+    def unit_of(self, option: Index) -> Array: ...
+    def unit_of(self, option: int | Index) -> float | Array:
+        """The unit coordinate of an option, or those of an array of them, by position."""
+        return bin_centre(option, self.n_values)  # type: ignore[no-any-return]
 
     def from_unit(self, units: Array) -> list[Option]:
         return [self.options[i] for i in self.option_index(units).tolist()]
 
-    def option_index(self, units: Array) -> NDArray[np.int64]:
-        return _bin_index(units, self.n_values)
+    def option_index(self, units: Array) -> Index:
+        return bin_index(units, self.n_values)
 
     def snap(self, units: Array) -> Array:
-        return np.asarray(_bin_centre(self.option_index(units), self.n_values))
+        return self.unit_of(self.option_index(units))
 
     def values(self) -> Iterable[Option]:
         return self.options
 
+    @property
+    def details(self) -> str:
+        """What distinguishes it beyond its options."""
+        default = [] if self.default is None else [f"default {self.default!r}"]
+        return in_brackets(["ordered"] * self.ordered + default)
+
     def describe(self) -> str:
-        return f"one of {listed(map(repr, self.options))}{details(self)}"
+        return f"one of {listed(map(repr, self.options))}{self.details}"
 
 
 Parameter: TypeAlias = Float | Int | Choice
@@ -382,56 +204,6 @@ def shared_branches(
         key = members[0] if len(members) == 1 else tuple(members)
         branches.setdefault(key, {})[name] = parameter
     return branches
-
-
-def details(parameter: Parameter) -> str:
-    """What distinguishes a parameter beyond its range, for messages and drawings."""
-    notes = []
-    if isinstance(parameter, Choice):
-        notes += ["ordered"] * parameter.ordered
-    else:
-        notes += ["log"] * parameter.log
-        notes += [] if parameter.step is None else [f"step {parameter.step:.12g}"]
-    notes += [] if parameter.default is None else [f"default {parameter.default!r}"]
-    return f" ({', '.join(notes)})" if notes else ""
-
-
-def _convert_numbers(parameter: Float | Int, convert: Callable[[Any], Any], what: str) -> None:
-    """Bounds, step and default as plain Python numbers."""
-    for field in ("low", "high", "step", "default"):
-        value = getattr(parameter, field)
-        if value is None and field in ("step", "default"):
-            continue
-        try:
-            object.__setattr__(parameter, field, convert(value))
-        except (TypeError, ValueError, OverflowError):
-            raise SpaceError(f"{parameter!r}: {field}={value!r} must be {what}") from None
-
-
-def _check_range(parameter: Float | Int) -> None:
-    low, high, step = parameter.low, parameter.high, parameter.step
-    if not low < high:
-        raise SpaceError(f"{parameter!r}: low={low} must be less than high={high}")
-    if not isinstance(parameter.log, (bool, np.bool_)):
-        raise SpaceError(f"{parameter!r}: log={parameter.log!r} must be True or False")
-    object.__setattr__(parameter, "log", bool(parameter.log))
-    if parameter.log and low <= 0:
-        raise SpaceError(f"{parameter!r}: low={low} must be positive on a log scale")
-    if step is not None and parameter.log:
-        raise SpaceError(f"{parameter!r}: step={step} does not go with log=True")
-    rounding = _ROUNDING * max(abs(low), abs(high))
-    if step is not None and not 0 < step <= high - low + rounding:
-        raise SpaceError(f"{parameter!r}: step={step} must lie between 0 and high - low")
-
-
-def _check_default(parameter: Float | Int) -> None:
-    if parameter.default is None:
-        return
-    try:
-        object.__setattr__(parameter, "default", parameter.check(parameter.default))
-    except ValueError:
-        allowed = replace(parameter, default=None).describe()
-        raise SpaceError(f"{parameter!r}: default={parameter.default} is not {allowed}") from None
 
 
 def _option(value: Any) -> Option:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bosquet.arrays import Array
 from bosquet.errors import NothingFound
-from bosquet.space.structure import Tree
+from bosquet.space.tree import Tree
 from bosquet.text import must_be_one_of
 
 MOST_REJECTED = 10_000  # in a row, before a feasible part counts as not to be found
@@ -79,5 +79,5 @@ def weigh_paths(tree: Tree, units: Array) -> Array:
         total = sum(counts)
         edges = np.cumsum([count / total for count in counts])[:-1]
         option = np.searchsorted(edges, units[:, index], side="right")
-        units[:, index] = (option + 0.5) / len(counts)
+        units[:, index] = tree.choice(index).unit_of(option)
     return units

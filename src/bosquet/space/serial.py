@@ -8,7 +8,7 @@ from typing import Any, cast
 from bosquet.errors import SpaceError
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice, Float, Int, Parameter
-from bosquet.space.structure import Parameters
+from bosquet.space.tree import Parameters
 
 SCHEMA = 1
 

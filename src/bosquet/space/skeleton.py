@@ -8,7 +8,6 @@ if few of them are allowed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.parameter import Choice
 
 if TYPE_CHECKING:
-    from bosquet.space.tree import Space
+    from bosquet.space.space import Space
 
 
 _MOST_KEPT = 10_000  # skeletons; where there are more, draws find them too
@@ -80,7 +79,7 @@ class _Skeletons:
             if len(untried) < len(dimensions):
                 dimension = dimensions[len(untried)]
                 active = tree.is_active(dimension.node, options)
-                is_open = active and dimension.parameter.n_values == math.inf
+                is_open = active and dimension.parameter.is_continuous
                 left_open |= {dimension.index} if is_open else set()
                 several = active and not is_open
                 untried.append(iter(dimension.parameter.values() if several else (_NOTHING,)))

@@ -1,387 +1,348 @@
-"""Space: a conditional search space, its configurations and their unit vectors."""
+"""The tree behind a space: which parameters exist together, and when.
+
+A declaration is compiled once into *dimensions* (the parameters, in the order they were declared)
+and *nodes* (sets of dimensions with the same activity). The example used all over the package::
+
+    root                     scale, lr, model
+    +-- model=svm            C, kernel
+    |   +-- kernel=linear
+    |   +-- kernel=rbf       gamma
+    +-- model=forest         depth
+    +-- model=boosting       eta
+    +-- model=forest|boosting    trees       (a tuple key: shared by two options)
+
+Parents come before their children in both lists. A sub-space shared by *all* options of a choice
+is as active as the choice itself, so its parameters belong to the choice's own node. A choice
+*branches* when some option has parameters that another lacks; then every option has a node, with
+or without parameters, and a *path* (one assignment of the branching choices) is the set of nodes
+it activates.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bosquet.arrays import Array
-from bosquet.errors import ConfigError, SpaceError
-from bosquet.space import draw, encoding, sampling, serial
-from bosquet.space.constraints import Constraint, Forbid, as_constraints, checked
-from bosquet.space.defaults import default_config
-from bosquet.space.encoding import FILLER
-from bosquet.space.names import ByName
-from bosquet.space.parameter import Choice, Parameter, named_parameters
-from bosquet.space.sampling import By, Method
-from bosquet.space.skeleton import Walk, walk
-from bosquet.space.structure import Dimension, Node, Parameters, Tree
-from bosquet.text import did_you_mean
+from bosquet.errors import SpaceError
+from bosquet.space.parameter import Choice, Option, Parameter
+from bosquet.text import json_text, listed
 
-if TYPE_CHECKING:
-    from ConfigSpace import ConfigurationSpace
-
-Config = dict[str, Any]
-Rng = np.random.Generator | int | None
-
-_WALKED = 100_000  # values tried to list what constraints leave of the discrete part
+Parameters = tuple[tuple[str, Parameter], ...]
+Path = tuple[int, ...]
+"""The indices of the nodes that a configuration activates."""
+_PLAIN = re.compile(r"[^/=|\"\s]+")
 
 
-class Space(ByName):
-    """A search space in which some choices decide which other parameters exist.
+@dataclass(frozen=True)
+class Dimension:
+    """One parameter at its place in the tree: one unit coordinate."""
 
-    ``parameters`` maps names to `Float`, `Int` or `Choice`; the options of a `Choice` may hold
-    sub-spaces of the same form. ``constraints`` are `Forbid`, `Constraint` or plain functions of a
-    configuration that return whether it is allowed.
+    index: int
+    name: str
+    """The short name, as configurations use it; unique among parameters active together."""
+    qualified_name: str
+    """The name with the choices that lead to it (``model=svm/C``); unique in the space."""
+    parameter: Parameter
+    node: int
 
-    A configuration is a plain dict of the *active* parameters. The space itself can be used as a
-    dict of its parameters: ``space["lr"]``, ``"lr" in space``, ``for name in space``.
-    """
 
-    def __init__(
-        self, parameters: Mapping[str, Parameter], constraints: Iterable[Any] = ()
-    ) -> None:
-        self.parameters: Parameters = named_parameters(parameters, "a space")
-        if not self.parameters:
-            raise SpaceError("a space needs at least one parameter")
-        try:
-            self.tree = Tree(self.parameters)
-        except RecursionError:
-            raise SpaceError("the choices of this space are nested too deeply") from None
-        self.constraints = tuple(
-            checked(constraint, self.tree, self._unknown)
-            for constraint in as_constraints(constraints)
-        )
-        if self.constraints and self.has_defaults:
-            self.default_config()  # to refuse those that no configuration can have
+@dataclass(frozen=True)
+class Node:
+    """Parameters with the same activity: active where the parent is and ``choice`` fits."""
 
-    # -- shape -------------------------------------------------------------------------------
+    index: int
+    parent: int
+    """Index of the node that holds ``choice``; -1 for the root."""
+    choice: int
+    """Index of the dimension that decides; -1 for the root."""
+    options: tuple[int, ...]
+    """Positions of the options of ``choice`` under which this node is active."""
+    dimensions: tuple[int, ...]
+    variables: tuple[int, ...]
+    """The dimensions without branching choices: what is left to search once a path is taken."""
+    label: str
 
-    @property
-    def dimensions(self) -> tuple[Dimension, ...]:
-        """The parameters at their places in the tree: one unit coordinate each."""
-        return self.tree.dimensions
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The sets of parameters with the same activity; the root first."""
-        return self.tree.nodes
+def option_label(option: Option) -> str:
+    """An option as text that no other option of any type shares (``1`` and ``"1"`` differ)."""
+    if not isinstance(option, str):
+        return repr(option)
+    ambiguous = option in ("True", "False", "None") or re.fullmatch(r"[+-]?[\d.].*", option)
+    return json_text(option) if ambiguous or not _PLAIN.fullmatch(option) else option
 
-    @property
-    def n_paths(self) -> int:
-        """How many complete assignments of the branching choices there are."""
-        return self.tree.n_paths
 
-    @property
-    def size(self) -> float:
-        """How many distinct configurations there are, constraints aside (inf if continuous)."""
-        return self.tree.size
+def _name_label(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else json_text(name)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Space):
-            return NotImplemented
-        return self.parameters == other.parameters and self.constraints == other.constraints
 
-    def __hash__(self) -> int:
-        return hash(self.parameters)
+class Tree:
+    """The compiled structure of a declaration. It knows activity and paths, not constraints."""
 
-    def __str__(self) -> str:
-        return draw.tree_text(self.parameters, self.constraints, self.n_paths)
+    dimensions: tuple[Dimension, ...]
+    nodes: tuple[Node, ...]
 
-    def __repr__(self) -> str:
-        return f"<Space of {len(self)} parameters, {self.n_paths} paths>"
+    def __init__(self, parameters: Parameters) -> None:
+        self.dimensions, self.nodes = _compile(parameters)
+        self._check_names()
 
-    def _repr_html_(self) -> str:
-        return draw.as_html(str(self))
+    # -- structure ---------------------------------------------------------------------------
 
-    # -- configurations ----------------------------------------------------------------------
+    @cached_property
+    def node_of_dimension(self) -> NDArray[np.int64]:
+        return np.array([dimension.node for dimension in self.dimensions])
 
-    def validate(self, config: Mapping[str, Any]) -> Config:
-        """The configuration in canonical form: declared order, native Python values.
+    @cached_property
+    def children(self) -> dict[int, tuple[Node, ...]]:
+        """The nodes that each branching choice (by dimension index) activates."""
+        found: dict[int, tuple[Node, ...]] = {}
+        for node in self.nodes[1:]:
+            found[node.choice] = (*found.get(node.choice, ()), node)
+        return found
 
-        Raises ConfigError when a parameter is unknown, missing, inactive or out of its range, or
-        when a constraint is violated.
-        """
-        valid = self._complete(config)
-        violated = self.violation(valid)
-        if violated is not None:
-            raise ConfigError(f"{valid!r} violates the constraint {violated}")
-        return valid
-
-    def _complete(self, config: Mapping[str, Any]) -> Config:
-        _check_dict(config)
-        for name in config:
-            if name not in self.tree.by_name:
-                raise ConfigError(self._unknown(name))
-        valid: Config = {}
-        options: dict[int, int] = {}
+    @cached_property
+    def by_name(self) -> dict[str, tuple[Dimension, ...]]:
+        """The dimensions that carry each short name (several only in exclusive branches)."""
+        found: dict[str, tuple[Dimension, ...]] = {}
         for dimension in self.dimensions:
-            if not self.tree.is_active(dimension.node, options):
-                continue
-            name, parameter = dimension.name, dimension.parameter
-            if name not in config:
-                raise ConfigError(f"{name!r} is missing{self._when(dimension)}")
-            try:
-                valid[name] = parameter.check(config[name])
-            except (TypeError, ValueError, OverflowError):
-                raise ConfigError(
-                    f"{name!r}: {config[name]!r} is not allowed; it must be {parameter.describe()}"
-                ) from None
-            if isinstance(parameter, Choice):
-                options[dimension.index] = parameter.index(valid[name])
-        for name in config:
-            if name not in valid:
-                raise ConfigError(self._why_inactive(name, valid, options))
-        return valid
+            found[dimension.name] = (*found.get(dimension.name, ()), dimension)
+        return found
 
-    def _when(self, dimension: Dimension) -> str:
-        chain = self.tree.conditions(dimension.node)
-        text = " and ".join(self.tree.condition_text(link) for link in chain)
-        return f"; it is active when {text}" if text else ""
+    @cached_property
+    def by_qualified_name(self) -> dict[str, Dimension]:
+        return {dimension.qualified_name: dimension for dimension in self.dimensions}
 
-    def _why_inactive(self, name: str, valid: Config, options: Mapping[int, int]) -> str:
-        """Why a known name does not belong to an otherwise complete configuration."""
-        dimension = self.tree.by_name[name][0]
-        chain = self.tree.conditions(dimension.node)
-        link = next(link for link in chain if options[link.choice] not in link.options)
-        choice = self.dimensions[link.choice].name
-        return f"{name!r} is not active when {choice}={valid[choice]!r}{self._when(dimension)}"
+    def variables_of(self, path: Collection[int]) -> tuple[Dimension, ...]:
+        """The dimensions that exist on a path, without branching choices."""
+        return tuple(d for d in self.dimensions if d.node in path and not d.parameter.is_branching)
 
-    def violation(self, config: Mapping[str, Any]) -> Forbid | Constraint | None:
-        """The first constraint that a valid configuration violates, or None."""
-        return next((c for c in self.constraints if not c.allows(config)), None)
+    def choice(self, index: int) -> Choice:
+        return cast(Choice, self.dimensions[index].parameter)
 
-    def is_active(self, name: str, config: Mapping[str, Any]) -> bool:
-        """Whether a parameter, by short or qualified name, exists in a configuration.
+    def conditions(self, node: int) -> list[Node]:
+        """The chain of nodes from below the root down to this one; all must be active."""
+        chain: list[Node] = []
+        while node > 0:
+            chain.append(self.nodes[node])
+            node = self.nodes[node].parent
+        return chain[::-1]
 
-        The configuration may be partial: only the choices that decide are looked at.
-        """
-        dimensions = self.tree.by_name.get(name) or self._named(name)
-        if not dimensions:
-            raise ConfigError(self._unknown(name))
-        options = self._options(config)
-        return any(self.tree.is_active(d.node, options) for d in dimensions)
+    def condition_text(self, node: Node) -> str:
+        """``kernel='rbf'`` or ``model in ('forest', 'boosting')``."""
+        choice = self.dimensions[node.choice]
+        options = tuple(self.choice(node.choice).options[i] for i in node.options)
+        if len(options) == 1:
+            return f"{choice.name}={options[0]!r}"
+        return f"{choice.name} in ({listed(map(repr, options))})"
 
-    def _options(self, config: Mapping[str, Any]) -> dict[int, int]:
-        """The positions of the options that a configuration takes at its branching choices."""
-        _check_dict(config)
-        options: dict[int, int] = {}
-        for index in sorted(self.tree.children):
-            dimension = self.dimensions[index]
-            if dimension.name in config and self.tree.is_active(dimension.node, options):
-                try:
-                    options[index] = self.tree.choice(index).index(config[dimension.name])
-                except (TypeError, ValueError):
-                    raise ConfigError(
-                        f"{dimension.name!r}: {config[dimension.name]!r} is not allowed; "
-                        f"it must be {dimension.parameter.describe()}"
-                    ) from None
-        return options
+    def _check_names(self) -> None:
+        for name, dimensions in self.by_name.items():
+            chains = [
+                {link.choice: set(link.options) for link in self.conditions(d.node)}
+                for d in dimensions
+            ]
+            for i, first in enumerate(chains):
+                for j in range(i + 1, len(chains)):
+                    second = chains[j]
+                    if all(first[c] & second[c] for c in first.keys() & second.keys()):
+                        raise SpaceError(
+                            f"the name {name!r} is used twice by parameters that can be active "
+                            f"together: {dimensions[i].qualified_name} and "
+                            f"{dimensions[j].qualified_name}"
+                        )
 
-    def path(self, config: Mapping[str, Any]) -> tuple[int, ...]:
-        """The path of a configuration: the indices of its active nodes."""
-        return self.tree.path_of(self._options(config))
+    # -- activity ----------------------------------------------------------------------------
 
-    def path_label(self, config: Mapping[str, Any]) -> str:
-        """The path of a configuration in words: ``model=svm, kernel=rbf``."""
-        return self.tree.path_label(self.path(config))
+    def node_activity(self, units: Array) -> NDArray[np.bool_]:
+        """Which nodes each row of unit coordinates activates: (n, nodes)."""
+        active = np.ones((len(units), len(self.nodes)), dtype=bool)
+        picked = {c: self.choice(c).option_index(units[:, c]) for c in self.children}
+        for node in self.nodes[1:]:
+            one = len(node.options) == 1
+            option = picked[node.choice]
+            fits = option == node.options[0] if one else np.isin(option, node.options)
+            active[:, node.index] = active[:, node.parent] & fits
+        return active
 
-    def key(self, config: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-        """A hashable identity: equal for configurations that mean the same."""
-        return tuple(self.validate(config).items())
+    def paths_of_rows(self, units: Array) -> list[Path]:
+        """The path of each row of unit coordinates."""
+        return [tuple(np.flatnonzero(row).tolist()) for row in self.node_activity(units)]
 
-    def qualify(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """A configuration under qualified names, for stores that know no conditions."""
-        valid = self._complete(config)
-        options = self._options(valid)
+    def rows_by_path(self, units: Array) -> dict[Path, NDArray[np.int64]]:
+        """The rows of every path that has any."""
+        patterns, which = np.unique(self.node_activity(units), axis=0, return_inverse=True)
         return {
-            d.qualified_name: valid[d.name]
-            for d in self.dimensions
-            if self.tree.is_active(d.node, options)
+            tuple(np.flatnonzero(pattern).tolist()): np.flatnonzero(np.ravel(which) == i)
+            for i, pattern in enumerate(patterns)
         }
 
-    def unqualify(self, config: Mapping[str, Any]) -> Config:
-        """The inverse of `qualify`, validated."""
-        _check_dict(config)
-        known = self.tree.by_qualified_name
-        for name in config:
-            if name not in known:
-                raise ConfigError(f"unknown qualified name {name!r}{did_you_mean(name, known)}")
-        valid = self.validate({known[name].name: value for name, value in config.items()})
-        active = self.qualify(valid)
-        for name in config:
-            if name not in active:
-                raise ConfigError(f"{name!r} is not active in {valid!r}")
-        return valid
+    def is_active(self, node: int, options: Mapping[int, int]) -> bool:
+        """Whether a node is active, given the option positions of the *active* choices.
 
-    def configure(self, value_of: Callable[[Dimension], Any]) -> Config:
-        """The configuration of the values that the active parameters, asked top-down, take.
-
-        A value that a parameter does not have raises ValueError or TypeError. Constraints are not
-        looked at.
+        As an inactive choice has none, the nearest condition decides.
         """
-        config: Config = {}
-        options: dict[int, int] = {}
-        for dimension in self.dimensions:
-            if self.tree.is_active(dimension.node, options):
-                parameter = dimension.parameter
-                value = parameter.check(value_of(dimension))
-                config[dimension.name] = value
-                if isinstance(parameter, Choice):
-                    options[dimension.index] = parameter.index(value)
-        return config
+        link = self.nodes[node]
+        return node == 0 or options.get(link.choice, -1) in link.options
+
+    # -- counting and enumerating ------------------------------------------------------------
+
+    def _from_leaves(self, of_node: Callable[[Node, list[_Below]], int]) -> list[int]:
+        """A number for every node, which ``of_node`` makes of the numbers of the nodes below it."""
+        numbers = [0] * len(self.nodes)
+        for node in reversed(self.nodes):  # children come after their parents
+            choices = [c for c in node.dimensions if c in self.children]
+            below = [self._below(choice, numbers) for choice in choices]
+            numbers[node.index] = of_node(node, below)
+        return numbers
+
+    def _below(self, choice: int, numbers: Sequence[int]) -> _Below:
+        below: _Below = [[] for _ in self.choice(choice).options]
+        for child in self.children[choice]:
+            for option in child.options:
+                below[option].append(numbers[child.index])
+        return below
 
     @cached_property
-    def has_defaults(self) -> bool:
-        """Whether any parameter declares a default."""
-        return any(d.parameter.default is not None for d in self.dimensions)
-
-    def default_config(self) -> Config:
-        """The declared defaults; elsewhere the first option or the middle of the range.
-
-        Where that violates a constraint, the parameters without a declared default are drawn
-        (from a fixed seed) until it does not.
-        """
-        return dict(self._defaults)
+    def _paths_below(self) -> list[int]:
+        """For each node, the assignments of the branching choices in it and below it."""
+        return self._from_leaves(lambda _, choices: math.prod(map(_assignments, choices)))
 
     @cached_property
-    def _defaults(self) -> Config:
-        return default_config(self, sampling.MOST_REJECTED)
-
-    def configs(self) -> Iterator[Config]:
-        """Every allowed configuration of a finite space."""
-        if self.size == math.inf:  # isinf cannot take an integer beyond the floats
-            raise SpaceError("a space with a continuous parameter cannot be enumerated")
-        for values in self.tree.assignments(range(len(self))):
-            config = {self.dimensions[index].name: value for index, value in values.items()}
-            if self.violation(config) is None:
-                yield config
+    def n_paths(self) -> int:
+        return self._paths_below[0]
 
     @cached_property
-    def skeletons(self) -> Walk:
-        """What the constraints leave of the discrete part, as far as it can be listed."""
-        return walk(self, _WALKED)
+    def paths_per_option(self) -> dict[int, tuple[int, ...]]:
+        """For each branching choice, the number of paths below each of its options."""
+        below = {choice: self._below(choice, self._paths_below) for choice in self.children}
+        return {choice: tuple(map(math.prod, options)) for choice, options in below.items()}
 
-    # -- unit vectors ------------------------------------------------------------------------
+    @cached_property
+    def cover(self) -> int:
+        """How many paths visit every option: all of them on a tree, few with choices apart."""
+        return self._from_leaves(
+            lambda _, choices: max((sum(map(max, options)) for options in choices), default=1)
+        )[0]
 
-    @overload
-    def to_unit(self, config: Mapping[str, Any]) -> Array: ...
-    @overload
-    def to_unit(self, config: Sequence[Mapping[str, Any]]) -> Array: ...
-    def to_unit(self, config: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Array:
-        """The unit vector of a configuration, or the (n, dimensions) matrix of a list of them.
-
-        Coordinates of inactive parameters hold a fixed filler. Constraints are not looked at.
-        """
-        if isinstance(config, Sequence):
-            return self._encode(config)
-        return np.asarray(self._encode([config])[0])
-
-    def _encode(self, configs: Sequence[Mapping[str, Any]]) -> Array:
-        units = encoding.encode(self.tree, configs)
-        if units is not None:
-            return units
-        for config in configs:  # Something is off: the slow way finds it and says what.
-            self._complete(config)
-        raise ConfigError(f"{configs!r} cannot be encoded: values are of unusual types")
-
-    @overload
-    def from_unit(self, units: NDArray[np.float64]) -> Any: ...
-    @overload
-    def from_unit(self, units: Sequence[float]) -> Config: ...
-    def from_unit(self, units: Any) -> Any:
-        """The configuration of a unit vector, or the list of those of a matrix's rows."""
-        try:
-            units = np.asarray(units, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            raise ConfigError(f"a unit vector is an array of numbers, not {units!r}") from None
-        if units.ndim not in (1, 2) or units.shape[-1] != len(self):
-            raise ConfigError(
-                f"a unit vector of this space has {len(self)} coordinates, "
-                f"got an array of shape {units.shape}"
+    @cached_property
+    def largest_dimension(self) -> int:
+        """Variables, branching choices aside, of the largest path (Add-Tree, Definition 3)."""
+        return self._from_leaves(
+            lambda node, choices: (
+                len(node.variables) + sum(max(map(sum, options)) for options in choices)
             )
-        if not np.all(np.isfinite(units)):
-            raise ConfigError("a unit vector must be finite")
-        configs = encoding.decode(self.tree, np.clip(np.atleast_2d(units), 0.0, 1.0))
-        return configs if units.ndim == 2 else configs[0]
+        )[0]
 
-    def activity(self, units: Array) -> NDArray[np.bool_]:
-        """Which coordinates of each row are active: (n, dimensions)."""
-        return encoding.activity(self.tree, units)
+    @cached_property
+    def size(self) -> float:
+        """The number of distinct configurations; infinite with a continuous parameter."""
+        if any(d.parameter.is_continuous for d in self.dimensions):
+            return math.inf
+        n_values = [int(d.parameter.n_values) for d in self.dimensions]
+        return self._from_leaves(
+            lambda node, choices: (
+                math.prod(n_values[i] for i in node.variables)
+                * math.prod(map(_assignments, choices))
+            )
+        )[0]
 
-    def snap(self, units: Array) -> Array:
-        """Unit rows as encoding their configurations would give them."""
-        snapped = np.column_stack(
-            [d.parameter.snap(units[:, d.index]) for d in self.dimensions],
-        )
-        return np.where(self.activity(snapped), snapped, FILLER)
+    def assignments(self, indices: Sequence[int]) -> Iterator[dict[int, Any]]:
+        """Every assignment of values to those of the given dimensions that are active.
 
-    # -- sampling ----------------------------------------------------------------------------
-
-    @overload
-    def sample(
-        self, rng: Rng = ..., n: None = ..., *, by: By = ..., method: Method = ...
-    ) -> Config: ...
-    @overload
-    def sample(self, rng: Rng, n: int, *, by: By = ..., method: Method = ...) -> list[Config]: ...
-    def sample(
-        self,
-        rng: Rng = None,
-        n: int | None = None,
-        *,
-        by: By = "option",
-        method: Method = "random",
-    ) -> Config | list[Config]:
-        """One random configuration, or a list of ``n``, that satisfy the constraints.
-
-        ``by="option"`` makes every option of a choice equally likely, ``by="path"`` every path.
-        ``method="sobol"`` spreads the configurations by a scrambled Sobol sequence.
+        ``indices`` must be ascending and contain the choices that decide about the others.
         """
-        units = sampling.unit_stream(self.tree, np.random.default_rng(rng), by, method)
-        if n is None:
-            return self._feasible(units, 1)[0]
-        if n < 0:
-            raise ValueError(f"n={n!r} must not be negative")
-        return self._feasible(units, n)
+        values: dict[int, Any] = {}
+        options: dict[int, int] = {}
+        untried: list[Iterator[tuple[int, Any]]] = []  # of every dimension up to the current one
+        while True:
+            while len(untried) < len(indices):
+                index = indices[len(untried)]
+                dimension = self.dimensions[index]
+                untried.append(iter(()))
+                if self.is_active(dimension.node, options):
+                    untried[-1] = enumerate(dimension.parameter.values())
+                    options[index], values[index] = next(untried[-1])
+            yield dict(values)
+            while untried:  # the last dimension that has a value left takes it
+                index = indices[len(untried) - 1]
+                if following := next(untried[-1], None):
+                    options[index], values[index] = following
+                    break
+                untried.pop()
+                options.pop(index, None)
+                values.pop(index, None)
+            else:
+                return
 
-    def _feasible(self, units: sampling.UnitStream, n: int) -> list[Config]:
-        def violations(rows: Array) -> Iterator[tuple[Config, Forbid | Constraint | None]]:
-            return ((c, self.violation(c)) for c in encoding.decode(self.tree, rows))
+    def path_of(self, options: Mapping[int, int]) -> Path:
+        """The indices of the active nodes, given option positions by choice."""
+        return tuple(n.index for n in self.nodes if self.is_active(n.index, options))
 
-        return sampling.feasible(units, violations, n)
+    def options_of(self, path: Iterable[int]) -> dict[int, int]:
+        """The option of each branching choice on a path, by choice: the inverse of `path_of`."""
+        nodes = [self.nodes[i] for i in path]
+        return {node.choice: node.options[0] for node in nodes if len(node.options) == 1}
 
-    # -- other forms -------------------------------------------------------------------------
+    def paths(self) -> Iterator[Path]:
+        for values in self.assignments(sorted(self.children)):
+            yield self.path_of({c: self.choice(c).index(v) for c, v in values.items()})
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-able description. Functions are not stored, only that they were there."""
-        return serial.space_to_dict(self.parameters, self.constraints)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], constraints: Iterable[Any] = ()) -> Space:
-        """The space that `to_dict` described; ``constraints`` are its functions, in order."""
-        return cls(*serial.space_from_dict(data, as_constraints(constraints)))
-
-    @classmethod
-    def from_configspace(cls, configspace: ConfigurationSpace) -> Space:
-        """The same space from ConfigSpace (needs the ``configspace`` extra)."""
-        from bosquet.space.configspace import from_configspace
-
-        return from_configspace(configspace)
-
-    def to_configspace(self) -> ConfigurationSpace:
-        """The same space for ConfigSpace (needs the ``configspace`` extra)."""
-        from bosquet.space.configspace import to_configspace
-
-        return to_configspace(self)
+    def path_label(self, path: Sequence[int]) -> str:
+        """``model=svm, kernel=rbf``: the branching choices of a path; empty without any."""
+        return ", ".join(self.nodes[i].label for i in path if len(self.nodes[i].options) == 1)
 
 
-def _check_dict(config: object) -> None:
-    if not isinstance(config, Mapping):
-        raise ConfigError(
-            f"a configuration is a dict of parameter values, not {type(config).__name__} {config!r}"
-        )
+_Below = list[list[int]]
+"""For each option of a branching choice, the numbers of the nodes that it activates."""
+
+
+def _assignments(options: _Below) -> int:
+    """How many assignments a choice and all below it have, from those of the nodes below."""
+    return sum(map(math.prod, options))
+
+
+def _compile(parameters: Parameters) -> tuple[tuple[Dimension, ...], tuple[Node, ...]]:
+    dimensions: list[Dimension] = []
+    links: list[tuple[int, int, tuple[int, ...], str]] = []  # parent, choice, options, label
+
+    def add_node(parent: int, choice: int, options: tuple[int, ...], label: str) -> int:
+        links.append((parent, choice, options, label))
+        return len(links) - 1
+
+    def add_parameters(named: Parameters, node: int, prefix: str) -> None:
+        for name, parameter in named:
+            index = len(dimensions)
+            qualified = prefix + _name_label(name)
+            dimensions.append(Dimension(index, name, qualified, parameter, node))
+            if isinstance(parameter, Choice):
+                add_branches(parameter, index, node, name, qualified)
+
+    def add_branches(choice: Choice, index: int, node: int, name: str, qualified: str) -> None:
+        everything = tuple(range(choice.n_values))
+        labels = [option_label(option) for option in choice.options]
+        below = dict(choice.branches)
+        if choice.is_branching:
+            below = {(i,): below.get((i,), ()) for i in everything} | below
+        for members, named in below.items():
+            text = "|".join(labels[i] for i in members)
+            label = f"{_name_label(name)}={text}"
+            active_with = node if members == everything else add_node(node, index, members, label)
+            add_parameters(named, active_with, f"{qualified}={text}/")
+
+    add_parameters(parameters, add_node(-1, -1, (), "root"), "")
+    members: list[list[Dimension]] = [[] for _ in links]
+    for dimension in dimensions:
+        members[dimension.node].append(dimension)
+    nodes = []
+    for i, (parent, choice, options, label) in enumerate(links):
+        own = tuple(d.index for d in members[i])
+        variables = tuple(d.index for d in members[i] if not d.parameter.is_branching)
+        nodes.append(Node(i, parent, choice, options, own, variables, label))
+    return tuple(dimensions), tuple(nodes)

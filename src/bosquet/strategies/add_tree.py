@@ -41,7 +41,7 @@ from bosquet.models.add_tree import add_tree, paper_add_tree
 from bosquet.models.covariance import AdditivePosterior, Covariance
 from bosquet.search.node_sum import maximise_node_sum, optimistic_paths
 from bosquet.space import Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 from bosquet.strategies.base import Proposal
 from bosquet.strategies.choosing import Ask
 from bosquet.strategies.fitting import Setting

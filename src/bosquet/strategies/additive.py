@@ -69,7 +69,7 @@ from bosquet.search.junction_tree import CliqueSearch, TableEffort
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import PathSearch, on_path
 from bosquet.space import Space
-from bosquet.space.structure import Dimension, Path
+from bosquet.space.tree import Dimension, Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Fitted, Setting
@@ -361,7 +361,7 @@ def _dimension(space: Space, name: str) -> Dimension:
     if len(found) > 1:
         names = ", ".join(repr(d.qualified_name) for d in found)
         raise SpaceError(f"groups: {name!r} is the name of several parameters; use one of {names}")
-    if found[0].index in space.tree.children:
+    if found[0].parameter.is_branching:
         raise SpaceError(
             f"groups: {name!r} decides which parameters exist, and cannot be in a group"
         )

@@ -21,7 +21,7 @@ from bosquet.data import History, Key, Trial, as_number, jsonable, key_of
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 from bosquet.strategies.fresh import fresh_configs
 
 _COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
@@ -253,7 +253,7 @@ def _near(
         # The Sobol point first; where it is infeasible or taken, random ones of the same path.
         units = np.vstack([point, rng.random((20, len(point)))])
         for choice, option in options.items():
-            units[:, choice] = (option + 0.5) / task.space.tree.choice(choice).n_values
+            units[:, choice] = task.space.tree.choice(choice).unit_of(option)
         for config in task.space.from_unit(units):
             if key_of(config) not in taken and task.space.violation(config) is None:
                 return dict(config)
@@ -266,9 +266,8 @@ class _Visits:
     def __init__(self, task: Task) -> None:
         self._tree = task.space.tree
         self._space = task.space
-        active = self._tree.node_activity(task.visited)
-        self._by_node = active.sum(axis=0)
-        self._by_path = Counter(tuple(np.flatnonzero(row).tolist()) for row in active)
+        self._by_node = self._tree.node_activity(task.visited).sum(axis=0)
+        self._by_path = Counter(self._tree.paths_of_rows(task.visited))
 
     def add(self, config: Config) -> None:
         path = self._space.path(config)
@@ -287,11 +286,7 @@ class _Visits:
         if self._tree.n_paths > self._tree.cover:  # of paths side by side, the freshest options
             options = np.array([float(self._by_node[list(path)].sum()) for path in paths])
         order = np.lexsort((rng.random(len(paths)), options, self.of(paths)))
-        return [self._options(paths[i]) for i in order]
-
-    def _options(self, path: Path) -> dict[int, int]:
-        nodes = [self._tree.nodes[i] for i in path]
-        return {node.choice: node.options[0] for node in nodes if len(node.options) == 1}
+        return [self._tree.options_of(paths[i]) for i in order]
 
     def _least_options(self, rng: np.random.Generator) -> dict[int, int]:
         """From the root down, the option visited least for the number of paths below it."""

@@ -74,7 +74,7 @@ from bosquet.strategies.base import (
 )
 from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
 from bosquet.strategies.fitting import Fitted, fit_local
-from bosquet.strategies.gp_strategy import explores, initial_trials, largest_dimension
+from bosquet.strategies.gp_strategy import explores, initial_trials
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.turbo import Trust, Turbo, patience
@@ -129,7 +129,7 @@ class BOinG(SequentialStrategy):
 
     def least(self, space: Space) -> int:
         """n_min"""
-        return self.points_per_dimension * max(largest_dimension(space), 1)
+        return self.points_per_dimension * max(space.tree.largest_dimension, 1)
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         n_complete = len(task.history.complete)
@@ -232,7 +232,7 @@ class BOinG(SequentialStrategy):
     ) -> tuple[Fitted[PathPosterior], int]:
         """The posterior of the local model, and how many inducing points it has."""
         z, noise = self.targets(data, inside)
-        m = n_inducing(largest_dimension(task.space), len(z))
+        m = n_inducing(task.space.tree.largest_dimension, len(z))
         few = int((~inside).sum()) <= m
         covariance = local_covariance(task.space)
         if self.model == "lgpga" and not few:
@@ -319,7 +319,7 @@ class BOinGPlus(BOinG):
     name: ClassVar[str] = "boing+"
 
     def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
-        dimension = largest_dimension(task.space)
+        dimension = task.space.tree.largest_dimension
         state = switching(task.history, dimension)
         if state.next(rng) == "boing":
             return super().next(task, taken, rng)

@@ -18,7 +18,7 @@ from bosquet.models.feasibility import Feasibility
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 from bosquet.strategies.base import Task
 from bosquet.strategies.fitting import Fitted, P
 

@@ -20,15 +20,13 @@ from bosquet.arrays import Array
 from bosquet.data import Dataset
 from bosquet.errors import NOTHING_LEFT
 from bosquet.kernels.components import Kind
-from bosquet.kernels.features import is_continuous
 from bosquet.models.base import PathModel
 from bosquet.models.covariance import AdditivePosterior, Covariance
 from bosquet.models.transform import Targets, transform
 from bosquet.models.warping import WarpName, on_rows, warp_name
-from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task, design
 from bosquet.strategies.choosing import Ask, feasibility_of, incumbent
 from bosquet.strategies.fitting import FitRecord, Fitted, P, Setting, fit_by_evidence, records
@@ -173,7 +171,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     def acquisition_at(self, ask: Ask[P]) -> Acquisition:
         if self.acquisition == "logei":
             return LogEI(ask.best, ask.fitted.noise)
-        return bound(largest_dimension(ask.task.space), len(ask.task.history) + 1)
+        return bound(ask.task.space.tree.largest_dimension, len(ask.task.history) + 1)
 
     def best_found(
         self, ask: Ask[P], search: PathSearch, starts: Array | None = None
@@ -191,7 +189,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         space = ask.task.space
         if space.n_paths <= MOST_PATHS:
             return list(space.tree.paths())
-        known = [tuple(np.flatnonzero(z).tolist()) for z in space.tree.node_activity(ask.good)]
+        known = space.tree.paths_of_rows(ask.good)
         drawn = [space.path(config) for config in space.sample(ask.rng, MOST_PATHS, by="path")]
         return list(dict.fromkeys([*known, *drawn]))[:MOST_PATHS]
 
@@ -249,9 +247,7 @@ def explores(space: Space, number: int, every: int | None) -> bool:
     """Whether a trial explores, every so often: not on one box of continuous variables."""
     if every is None or number % every != every - 1:
         return False
-    return space.n_paths > 1 or any(
-        not is_continuous(dimension.parameter) for dimension in space.dimensions
-    )
+    return space.n_paths > 1 or any(not d.parameter.is_continuous for d in space.dimensions)
 
 
 def bound(dimension: int, t: int) -> LowerBound:
@@ -261,13 +257,4 @@ def bound(dimension: int, t: int) -> LowerBound:
 
 def initial_trials(space: Space) -> int:
     """How many trials come before the first model: to visit every option if few do, and d + 2."""
-    return max(min(space.tree.cover, 12), min(largest_dimension(space) + 2, 12), 4)
-
-
-def largest_dimension(space: Space) -> int:
-    """Variables, branching choices aside, of the largest path (Definition 3)."""
-    values = [
-        float(sum(index not in space.tree.children for index in node.dimensions))
-        for node in space.nodes
-    ]
-    return int(best_path(space, values)[0])
+    return max(min(space.tree.cover, 12), min(space.tree.largest_dimension + 2, 12), 4)

@@ -52,7 +52,7 @@ from bosquet.search.region import Region
 from bosquet.search.tree_path import PathSearch, Scored, on_path
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Setting
@@ -236,7 +236,7 @@ def _grid(
     near = np.clip(good[0] + _NEAR * rng.standard_normal((_NEARBY, len(space))), 0.0, 1.0)
     parts = np.array_split(points, len(paths))
     rows = {p: on_path(space, p, part) for p, part in zip(paths, parts, strict=True)}
-    best = tuple(np.flatnonzero(space.tree.node_activity(good[:1])[0]).tolist())
+    best = space.tree.paths_of_rows(good[:1])[0]
     rows[best] = np.vstack([on_path(space, best, near), rows.get(best, good[:0])])
     return rows
 

@@ -44,7 +44,7 @@ from bosquet.models.transform import Targets
 from bosquet.models.tree_linear import LeafSees, TreeGP, TreeLinear, TreePosterior
 from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 from bosquet.space import Config, Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 from bosquet.strategies.base import Proposal
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Setting

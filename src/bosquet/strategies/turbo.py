@@ -56,7 +56,6 @@ from bosquet.strategies.choosing import (
     incumbent,
 )
 from bosquet.strategies.fitting import fit_local
-from bosquet.strategies.gp_strategy import largest_dimension
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 
@@ -183,7 +182,7 @@ class Turbo(SequentialStrategy):
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         task = batch.task
-        d = largest_dimension(task.space)
+        d = task.space.tree.largest_dimension
         run = current_run(task.history, 2 * d, patience(d), self.least_length)
         if run.n_complete < 2 * d:
             return

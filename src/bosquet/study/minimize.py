@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
 from typing import Any
 
-import numpy as np
-
-from bosquet.data import Direction, Evaluation, History, Trial, as_number
-from bosquet.errors import NothingFound, SpaceExhausted, StorageError
+from bosquet.data import Direction, History, as_number
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
 from bosquet.strategies import Strategy
-from bosquet.study.evaluate import Failure, Objective, RunsPrograms
+from bosquet.study.evaluate import Objective, RunsPrograms
 from bosquet.study.failures import FailurePolicy, OnFailure
 from bosquet.study.fingerprint import fingerprint_of
 from bosquet.study.ledger import InMemory, Ledger, Stored
+from bosquet.study.loop import Callback, Loop
 from bosquet.study.optuna_store import OptunaStore, Wanted
-from bosquet.study.progress import Progress, log_end, progress_bar, say
+from bosquet.study.progress import progress_bar, say
 from bosquet.study.result import Result
-from bosquet.study.runners import InProcess, NoMoreWork, OnExecutor, Runner
+from bosquet.study.runners import InProcess, OnExecutor, Runner
 from bosquet.study.workers import Workers
-
-Callback = Callable[[Optimizer, Trial], Any]
 
 
 def minimize(
@@ -118,7 +113,16 @@ def minimize(
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
         try:
-            stopped = _run(optimizer, ledger, runner, n_trials, timeout, callbacks, watcher, policy)
+            stopped = Loop(
+                optimizer=optimizer,
+                ledger=ledger,
+                runner=runner,
+                watcher=watcher,
+                policy=policy,
+                callbacks=callbacks,
+                n_trials=n_trials,
+                timeout=timeout,
+            ).run()
         except Exception as error:  # of a callback, a constraint, a storage: nothing told is lost
             error.history = optimizer.history  # type: ignore[attr-defined]
             error.add_note("the trials so far are in the attribute 'history' of this error")
@@ -143,74 +147,6 @@ def _goes_on(store: OptunaStore, resumed: int) -> str:
 def maximize(objective: Objective, space: Space, **options: Any) -> Result:
     """Like `minimize`, for the highest value."""
     return minimize(objective, space, **options, direction="maximize")
-
-
-def _run(
-    optimizer: Optimizer,
-    ledger: Ledger,
-    runner: Runner,
-    n_trials: int | None,
-    timeout: float | None,
-    callbacks: tuple[Callback, ...],
-    watcher: Progress,
-    policy: FailurePolicy,
-) -> str:
-    """Runs the study and returns why it ended; a free slot gets a new trial at once."""
-    stopped = ""
-    running = 0
-    try:
-        runner.open()
-        deadline = math.inf if timeout is None else time.monotonic() + timeout
-        while True:
-            hopeless = policy.verdict(optimizer.history)
-            while not (stopped or hopeless) and running < runner.slots:
-                if time.monotonic() >= deadline:
-                    stopped = f"timeout of {timeout:g} s"
-                    break
-                try:
-                    trial = ledger.next_trial()
-                    if trial is None:
-                        stopped = f"all {n_trials} trials done"
-                        break
-                    watcher.started(trial)
-                    runner.start(trial)
-                    running += 1
-                except SpaceExhausted as exhausted:
-                    stopped = f"space exhausted: {exhausted}"
-                except NothingFound as nothing:
-                    if not running and not len(optimizer.history):
-                        raise
-                    stopped = str(nothing)
-                except NoMoreWork as refused:
-                    stopped = str(refused)
-            if not running:
-                stopped = stopped or hopeless
-                break
-            for trial, outcome in runner.wait():
-                running -= 1
-                trial = _tell(optimizer, trial, outcome)
-                ledger.end(trial)
-                log_end(trial)
-                watcher.ended(trial, optimizer.history)
-                policy.see(trial, outcome)
-                verdicts = [callback(optimizer, trial) for callback in callbacks]
-                if any(isinstance(verdict, (bool, np.bool_)) and verdict for verdict in verdicts):
-                    stopped = "a callback said so"
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-    except Exception:
-        with suppress(StorageError):  # what has gone wrong is told already
-            ledger.release()
-        raise
-    ledger.release()
-    ledger.settle()
-    return stopped
-
-
-def _tell(optimizer: Optimizer, trial: Trial, outcome: Evaluation | Failure) -> Trial:
-    if isinstance(outcome, Failure):
-        return optimizer.tell_failure(trial, outcome.reason)
-    return optimizer.tell(trial, outcome)
 
 
 def _runner(

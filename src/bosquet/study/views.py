@@ -25,7 +25,7 @@ from bosquet.space import Config, Space
 from bosquet.space.inference import Asked
 from bosquet.space.optuna import distributions, to_parameter
 from bosquet.space.parameter import option_labels
-from bosquet.space.structure import Dimension
+from bosquet.space.tree import Dimension
 
 PROPOSAL = "bosquet:proposal"
 """The system attribute of a trial with the whole configuration that was proposed for it."""

@@ -25,7 +25,7 @@ from bosquet.models.tree_linear.batch import (
     batches,
 )
 from bosquet.models.tree_linear.structure import PathLeaf, TreeLinear
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 

@@ -30,7 +30,7 @@ from bosquet.models.priors import (
     PriorBuilder,
 )
 from bosquet.space import Space
-from bosquet.space.structure import Path
+from bosquet.space.tree import Path
 
 LeafSees = Literal["own", "path"]
 
@@ -162,9 +162,7 @@ def _weights(
         node = space.nodes[index]
         name = f"constant {index}"
         yield Weight(name, index, -1, "constant", 1, slots.weight(name, "constant"), -1)
-        for dimension in node.dimensions:
-            if dimension in space.tree.children:
-                continue
+        for dimension in node.variables:
             weight_kind, size = kind_of(space.dimensions[dimension], kind)
             name = f"slope {dimension}"
             length = slots.wave(dimension) if weight_kind == "fourier" else -1

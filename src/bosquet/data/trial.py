@@ -1,0 +1,137 @@
+"""One trial: a configuration, and what became of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from bosquet.space import Config
+
+State = Literal["pending", "complete", "failed"]
+Key = tuple[tuple[str, Any], ...]
+
+
+def key_of(config: Config) -> Key:
+    """The identity of a configuration in canonical form: `Space.key` without the validation."""
+    return tuple(config.items())
+
+
+def jsonable(value: Any) -> Any:
+    """What JSON gives back of a value: lists for tuples, texts as keys, plain numbers.
+
+    A number that is not finite becomes None: JSON has no place for it.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be stored as JSON")
+
+
+def as_number(value: object, what: str = "the value") -> float:
+    """A plain float; NaN and infinities pass, text, None and arrays do not."""
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"{what} must be a number, not {value!r}")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what} must be a number, not {type(value).__name__} {value!r}") from None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an objective may return instead of a float: a value and how noisy it is.
+
+    ``noise_variance`` is the variance of the value itself (of a mean, not of a single sample).
+    """
+
+    value: float
+    noise_variance: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_number(self.value))
+        if self.noise_variance is not None:
+            variance = as_number(self.noise_variance, "noise_variance")
+            if not 0.0 <= variance < math.inf:
+                raise ValueError(f"noise_variance={variance} must be finite and not negative")
+            object.__setattr__(self, "noise_variance", variance)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration that was proposed (or added), and what became of it."""
+
+    number: int
+    config: Config
+    """The active parameters, in the space's canonical form."""
+    state: State = "pending"
+    value: float | None = None
+    noise_variance: float | None = None
+    reason: str | None = None
+    """Why it failed."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """What the strategy says about its choice, for people (docs/optimizer.md): JSON-able."""
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What the strategy will read in later asks, and nobody else: JSON-able."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 0:
+            raise ValueError(f"number={self.number!r} must be a non-negative integer")
+        if self.state not in ("pending", "complete", "failed"):
+            raise ValueError(f"state={self.state!r} must be 'pending', 'complete' or 'failed'")
+        for name in ("info", "memory"):
+            try:
+                object.__setattr__(self, name, jsonable(getattr(self, name)))
+            except TypeError as error:
+                raise TypeError(f"{name} of trial {self.number}: {error}") from None
+        if self.state == "complete":
+            value = as_number(self.value)
+            if not math.isfinite(value):
+                raise ValueError(f"value={value} of a complete trial must be finite")
+            Evaluation(value, self.noise_variance)
+
+    @cached_property
+    def key(self) -> Key:
+        return key_of(self.config)
+
+    def completed(self, evaluation: Evaluation) -> Trial:
+        """This trial with its result; a value that is not finite makes it a failed one."""
+        if not math.isfinite(evaluation.value):
+            return self.failed(f"the objective returned {evaluation.value}")
+        return replace(
+            self,
+            state="complete",
+            value=evaluation.value,
+            noise_variance=evaluation.noise_variance,
+        )
+
+    def failed(self, reason: str) -> Trial:
+        return replace(self, state="failed", reason=str(reason))
+
+
+def stored_info(
+    info: dict[str, Any], memory: dict[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Info and memory of a stored trial.
+
+    Trials of version 0.1 have no memory: it was part of the info, and local fits were plain lists.
+    """
+    if memory is not None:
+        return info, memory
+    memory = {name: info[name] for name in ("fits", "engine", "turbo") if name in info}
+    if isinstance(theta := memory.get("fits", {}).get("local"), list):
+        setting = {"kernel": "matern52", "lam": 1.0}
+        local = {"theta": theta, "setting": setting, "fitted_at": 0, "evidence": 0.0}
+        memory["fits"] = memory["fits"] | {"local": local}
+    return {name: value for name, value in info.items() if name not in ("fits", "turbo")}, memory

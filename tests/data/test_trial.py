@@ -1,0 +1,56 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.data import Trial
+
+
+def test_evaluation_checks_itself():
+    assert bq.Evaluation(np.float32(1.5)).value == 1.5
+    for bad in (None, "3", [1, 2], object()):
+        with pytest.raises(TypeError, match="the value must be a number"):
+            bq.Evaluation(bad)
+    for bad in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="noise_variance"):
+            bq.Evaluation(0.0, noise_variance=bad)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_a_failure(value):
+    trial = Trial(0, {"x": 1}).completed(bq.Evaluation(value))
+    assert (trial.state, trial.value) == ("failed", None)
+    assert trial.reason == f"the objective returned {value}"
+
+
+def test_info_is_as_json_gives_it_back():
+    said = {"edges": ((0, 1),), 3: np.float64(0.5), "bad": [math.inf, -math.nan], "a": np.arange(2)}
+    trial = Trial(0, {"x": 1}, info=said)
+    assert trial.info == {"edges": [[0, 1]], "3": 0.5, "bad": [None, None], "a": [0, 1]}
+    assert json.loads(json.dumps(trial.info, allow_nan=False)) == trial.info
+    with pytest.raises(TypeError, match=r"info of trial 7: <object .* cannot be stored as JSON"):
+        Trial(7, {"x": 1}, info={"what": [object()]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"number": "0"}, "number='0'"),
+        ({"state": "COMPLETE"}, "state='COMPLETE'"),
+        ({"state": "complete", "value": None}, "the value must be a number"),
+        ({"state": "complete", "value": math.nan}, "must be finite"),
+        ({"state": "complete", "value": 1.0, "noise_variance": -1}, "noise_variance"),
+    ],
+)
+def test_a_trial_checks_itself(fields, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Trial(**({"number": 0, "config": {"x": 1}} | fields))
+
+
+def test_what_a_trial_cannot_be():
+    with pytest.raises(ValueError, match="state='done' must be 'pending', 'complete' or 'failed'"):
+        Trial(0, {"x": 1.0}, state="done")
+    with pytest.raises(TypeError, match="info of trial 3: "):
+        Trial(3, {"x": 1.0}, info={"why": object()})
