@@ -1,4 +1,4 @@
-"""An acquisition function averaged over samples of the hyper-parameters."""
+"""An acquisition function averaged over models, or over samples of their hyper-parameters."""
 
 from __future__ import annotations
 
@@ -36,22 +36,25 @@ class AveragedLogEI:
     """The logarithm of the expected improvement that `Stacked` beliefs have on average."""
 
     samples: Sequence[LogEI]
+    log_weights: Array | None = None
+    """Of the beliefs; None: they are alike."""
 
     def value(self, mean: Array, variance: Array) -> Array:
         rows = zip(self.samples, mean, variance, strict=True)
-        return _log_mean([one.value(m, v) for one, m, v in rows])
+        return np.asarray(np.logaddexp.reduce(self._weighted([s.value(m, v) for s, m, v in rows])))
 
     def with_gradient(
         self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
     ) -> tuple[Array, Array]:
         rows = zip(self.samples, mean, variance, by_mean, by_variance, strict=True)
-        parts = [one.with_gradient(*moments) for one, *moments in rows]
-        value = _log_mean([one for one, _ in parts])
-        share = [np.exp(one - value)[:, None] / len(parts) for one, _ in parts]
-        slopes = [s * slope for s, (_, slope) in zip(share, parts, strict=True)]
-        return value, np.sum(slopes, axis=0)
+        values, slopes = zip(*(one.with_gradient(*moments) for one, *moments in rows), strict=True)
+        weighted = self._weighted(values)
+        value = np.asarray(np.logaddexp.reduce(weighted))
+        share = np.exp(weighted - value)[:, :, None]  # of each belief in the improvement
+        return value, np.asarray(np.sum(share * np.array(slopes), axis=0))
 
-
-def _log_mean(values: Sequence[Array]) -> Array:
-    """The logarithm of the mean of what has these logarithms."""
-    return np.asarray(np.logaddexp.reduce(values) - np.log(len(values)))
+    def _weighted(self, values: Sequence[Array]) -> Array:
+        """Log-improvements plus log-weights: (s, m)."""
+        if self.log_weights is None:
+            return np.array(values) - np.log(len(values))
+        return np.asarray(np.array(values) + self.log_weights[:, None])

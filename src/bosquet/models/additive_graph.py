@@ -54,7 +54,7 @@ class GraphCovariance(Covariance):
     def __init__(
         self, space: Space, edges: Iterable[Edge], kind: Kind, *, residual: bool = True
     ) -> None:
-        builder = SumBuilder(kind, root_feature_sd=_FEATURE_LENGTH_SD)
+        builder = SumBuilder(kind, feature_sd=_FEATURE_LENGTH_SD)
         cliques = cliques_by_node(space, edges)
         for index, own in enumerate(cliques):
             for clique in own:

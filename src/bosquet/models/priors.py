@@ -39,11 +39,10 @@ OWN = Prior(np.log(2.0), 2.0)  # wide: a parabola is a long and high squared exp
 CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
 CONSTANT = Prior(np.log(0.3), 1.0)
 LENGTH = Prior(np.log(1.0), 0.7)
-NOISE = Prior(np.log(1e-4), 3.0)
-VARIANCE_SD = 0.2  # of one component about its role
+NOISE = Prior(-6.0, 2.0)  # an exact function is believed to be one, a rough one costs little
+VARIANCE_SD = 0.7  # of one component about its role: few of many variables matter
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
-FEATURE_LENGTH_SD = 0.2  # of one feature, wherever it appears
-ROOT_FEATURE_LENGTH_SD = 0.7  # the same, of a feature that every trial has: enough to judge it by
+FEATURE_LENGTH_SD = 0.7  # of one feature, wherever it appears
 SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 NOISE_BOUNDS: Bounds = (np.log(1e-9), 0.0)
 # Of maximum likelihood, which has no priors.
@@ -154,12 +153,12 @@ class SumBuilder(PriorBuilder):
     """
 
     def __init__(
-        self, kind: Kind, *, tied: bool = True, root_feature_sd: float = ROOT_FEATURE_LENGTH_SD
+        self, kind: Kind, *, tied: bool = True, feature_sd: float = FEATURE_LENGTH_SD
     ) -> None:
         super().__init__()
         self._kind = kind
         self._tied = tied
-        self._root_feature_sd = root_feature_sd
+        self._feature_sd = feature_sd
         self._stands_for: dict[Feature, Feature] = {}
         self.components: list[Component] = []
         if tied:  # these come first, in every sum
@@ -169,24 +168,22 @@ class SumBuilder(PriorBuilder):
     def share(self, feature: Feature, other: Feature) -> None:
         """Gives the length-scale of a feature to another one as well."""
         self._stands_for[other] = feature
-        self._deviation(feature, FEATURE_LENGTH_SD)
+        self._deviation(feature)
 
-    def _deviation(self, feature: Feature, sd: float) -> int:
+    def _deviation(self, feature: Feature) -> int:
         feature = self._stands_for.get(feature, feature)
-        return self.theta(f"{feature.kind} {feature.dimension}", Prior(0.0, sd))
+        return self.theta(f"{feature.kind} {feature.dimension}", Prior(0.0, self._feature_sd))
 
     def add(self, name: str, node: int, features: tuple[Feature, ...], role: Role) -> None:
         """A component on a node, or on another group of rows."""
         deviation = Prior(0.0, VARIANCE_SD) if self._tied else _ROLES[role]
         own = self.theta(f"variance {name}", deviation)
         variance = self.eta([self._common[role], own] if self._tied else [own])
-        lengths = self._lengths(
-            name, features, FEATURE_LENGTH_SD if node else self._root_feature_sd
-        )
+        lengths = self._lengths(name, features)
         kind: Kind = self._kind if features else "constant"
         self.components.append(Component(name, node, kind, features, variance, lengths))
 
-    def _lengths(self, name: str, features: Sequence[Feature], sd: float) -> tuple[int, ...]:
+    def _lengths(self, name: str, features: Sequence[Feature]) -> tuple[int, ...]:
         """The slots of the length-scales of one component."""
         ordered = {f.dimension for f in features if f.kind == "difference"}
         shared = []
@@ -198,7 +195,7 @@ class SumBuilder(PriorBuilder):
             special = f.kind == "overlap" and f.dimension in ordered
             offset = 0.5 * np.log(len(features)) + SPECIAL_VALUES * special
             if self._tied:
-                thetas = [*shared, self._deviation(f, sd)]
+                thetas = [*shared, self._deviation(f)]
             else:
                 thetas = [self.theta(f"length {name}, {f.kind} {f.dimension}", LENGTH)]
             slots.append(self.eta(thetas, offset))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bosquet.arrays import Array, Bools
 from bosquet.errors import SpaceError
 from bosquet.space.constraints import Constraint, Forbid
 from bosquet.space.encoding import FILLER
@@ -18,6 +20,38 @@ if TYPE_CHECKING:
 _BATCH = 500
 
 
+def default_units(space: Space) -> Array:
+    """Unit coordinates of the declared defaults; elsewhere the first option or the middle."""
+    units = np.full(len(space), FILLER)
+    for dimension in space.dimensions:
+        parameter = dimension.parameter
+        if parameter.default is not None:
+            units[dimension.index] = parameter.to_unit([parameter.default])[0]
+        elif isinstance(parameter, Choice) and parameter.is_category:
+            units[dimension.index] = parameter.unit_of(0)
+    return units
+
+
+def default_of_path(space: Space, options: Mapping[int, int]) -> dict[str, Any]:
+    """The defaults on one path, which options of branching choices (by dimension) lead to."""
+    units = default_units(space)
+    for choice, option in options.items():
+        units[choice] = space.tree.choice(choice).unit_of(option)
+    declared = _declared(space, space.activity(units[None])[0])
+    chosen = {space.dimensions[choice].name for choice in options}
+    config = dict(space.from_unit(units))
+    return config | {name: value for name, value in declared.items() if name not in chosen}
+
+
+def _declared(space: Space, active: Bools) -> dict[str, Any]:
+    """The declared defaults of active parameters, as declared: decoding changes last digits."""
+    return {
+        d.name: d.parameter.default
+        for d in space.dimensions
+        if active[d.index] and d.parameter.default is not None
+    }
+
+
 def default_config(space: Space, draws: int) -> dict[str, Any]:
     """Declared defaults; elsewhere the first option or the middle of the range.
 
@@ -25,17 +59,8 @@ def default_config(space: Space, draws: int) -> dict[str, Any]:
     so many times.
     """
     rng = np.random.default_rng(0)
-    units = np.full(len(space), FILLER)
-    free, declared = [], []
-    for dimension in space.dimensions:
-        parameter = dimension.parameter
-        if parameter.default is not None:
-            declared.append(dimension)
-            units[dimension.index] = parameter.to_unit([parameter.default])[0]
-        else:
-            free.append(dimension.index)
-            if isinstance(parameter, Choice):
-                units[dimension.index] = parameter.to_unit(parameter.options[:1])[0]
+    units = default_units(space)
+    free = [d.index for d in space.dimensions if d.parameter.default is None]
     violated: Forbid | Constraint | None = None
     drawn = 0
     while drawn < (draws if free else 1):
@@ -45,8 +70,7 @@ def default_config(space: Space, draws: int) -> dict[str, Any]:
         drawn += len(rows)
         configs = space.from_unit(rows)
         for config, active in zip(configs, space.activity(rows), strict=True):
-            fixed = {d.name: d.parameter.default for d in declared if active[d.index]}
-            config |= fixed  # to the last digit
+            config |= _declared(space, active)
             violated = space.violation(config)
             if violated is None:
                 return dict(config)

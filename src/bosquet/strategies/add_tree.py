@@ -88,7 +88,13 @@ class AddTree(CovarianceStrategy):
     @classmethod
     def paper(cls) -> Self:
         """Squared exponential, maximum likelihood, no constants or interactions, Algorithm 2."""
-        return cls(acquisition="node-ucb", model="paper", explore_every=None, transforms=False)
+        return cls(
+            acquisition="node-ucb",
+            model="paper",
+            explore_every=None,
+            defaults_first=False,
+            transforms=False,
+        )
 
     @property
     def kernels(self) -> tuple[Kind, ...]:

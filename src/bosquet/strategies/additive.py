@@ -155,6 +155,7 @@ class Additive(GPStrategy[SpacePosterior]):
             learning=_PAPER_LEARNING,
             model="paper",
             explore_every=None,
+            defaults_first=False,
             transforms=False,
         )
 

@@ -1,15 +1,14 @@
-"""The default strategy, by the space: beliefs about it, ranked by what they explain.
+"""The default strategy, by the space: an average over beliefs about it.
 
 On a space with conditions there are two.
 
 `add-tree`: a function is a sum over nodes, so what branches share they share exactly. `arc`: one GP
 over everything, in which branches are alike and anything may interact. Each is fitted with its own
-kernel and transform. The belief with the higher log posterior density proposes; every third trial
-is proposed by the other belief, since a belief that keeps looking where it is right never learns
-that it is wrong elsewhere.
+kernel and transform. What is tried has the highest expected improvement on average, where a belief
+counts by what it explains (`beliefs`).
 
-While trials are few every ask compares them, later every tenth, and beyond 100 trials the order
-stays. On a space without conditions there is nothing to rank: one GP over all variables (which
+While trials are few every ask compares them, later every tenth, and beyond 100 trials the weights
+stay. On a space without conditions there is nothing to compare: one GP over all variables (which
 `add-tree` is there), or from eight variables on `additive`, which has that GP beside groups that it
 learns.
 
@@ -20,19 +19,30 @@ conditions `boing` alone lost some seeds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bosquet.data import Dataset
 from bosquet.space import Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.additive import Additive
-from bosquet.strategies.base import Batch, Proposal, Strategy, Task, design
+from bosquet.strategies.base import (
+    Batch,
+    Proposal,
+    SequentialStrategy,
+    Strategy,
+    Task,
+    design,
+)
 from bosquet.strategies.baselines import Arc
+from bosquet.strategies.beliefs import Belief, Beliefs, weights_of
 from bosquet.strategies.boing import BOinG, BOinGPlus
+from bosquet.strategies.choosing import Ask
+from bosquet.strategies.exploring import next_or_explored
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 from bosquet.strategies.options import whole
 
@@ -41,11 +51,11 @@ _SOME = 100  # trials up to which every tenth does
 _MANY_VARIABLES = 8  # without conditions: groups of them are looked for
 _VERY_MANY = 500  # trials from which on `boing` proposes, where there are conditions
 _PER_VARIABLE = 20  # trials from which on `boing+` does without them, for each of many variables
-_RUNNER_UP_EVERY = 3  # trials, one of which the belief that explains less proposes
+_EXPLORE_EVERY = 6  # trials
 
 
 @dataclass(kw_only=True, eq=False)
-class Auto(Strategy):
+class Auto(SequentialStrategy):
     """Chooses a strategy for the task at hand, and says which in ``info["strategy"]``.
 
     With very many complete trials that is `boing` or `boing+`, if scikit-learn is installed: on
@@ -66,27 +76,52 @@ class Auto(Strategy):
         local = self._for_very_many(task)
         if local is not None:
             return _by(local.name, local.propose(task, n, rng))
-        data = task.history.dataset()
-        if len(data.y) < initial_trials(task.space):
-            return _by("design", design(task, n, rng))
+        return super().propose(task, n, rng)
+
+    def first(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        return _by("design", design(task, n, rng, defaults_first=True))
+
+    def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
+        data = batch.task.history.dataset()
+        if len(data.y) < initial_trials(batch.task.space):
+            return
+        beliefs, said = self._beliefs(batch, data, rng)
+        while True:
+            found = next_or_explored(
+                batch, _EXPLORE_EVERY, rng, beliefs.next, lambda proposal: proposal.value
+            )
+            if found is None:
+                return
+            about = found.about | said.about
+            by = found.strategy or "design"
+            yield replace(found, memory=said.memory, about=about, strategy=by)
+            beliefs = beliefs.after(found.config)
+
+    def _beliefs(
+        self, batch: Batch, data: Dataset, rng: np.random.Generator
+    ) -> tuple[Beliefs, _Said]:
+        """Those that count, and what there is to say and to remember about them."""
+        task = batch.task
         rivals = rivals_on(task.space)
         evidence = {} if _compares(len(data.y)) else last_evidence(task, rivals)
-        fitted = {}
-        if not evidence:
-            fitted = {rival.name: rival.fit(task, data, rng) for rival in rivals}
-            evidence = {name: fit.record.evidence for name, fit in fitted.items()}
-        rivals.sort(key=lambda rival: -evidence[rival.name])
-        chosen = rivals[-1] if task.index % _RUNNER_UP_EVERY == 0 else rivals[0]
-        if chosen.name not in fitted:
-            fitted[chosen.name] = chosen.fit(task, data, rng)
-        batch = Batch(task)
-        found = batch.fill(chosen.proposals_from(fitted[chosen.name], batch, data, rng), n)
-        about = {"evidence": {name: fit.record.evidence for name, fit in fitted.items()}}
-        memory = {"fits": {name: fit.record.to_json() for name, fit in fitted.items()}}
-        return [
-            replace(proposal, memory=memory, about=proposal.about | about)
-            for proposal in _by(chosen.name, found or design(task, n, rng))
+        counted = weights_of(evidence) if evidence else {rival.name: 1.0 for rival in rivals}
+        fitted = {r.name: r.fit(task, data, rng) for r in rivals if r.name in counted}
+        weights = weights_of(
+            evidence or {name: fit.record.evidence for name, fit in fitted.items()}
+        )
+        beliefs = [
+            Belief(rival, Ask.given(fitted[rival.name], batch, data, rng), weights[rival.name])
+            for rival in rivals
+            if rival.name in weights
         ]
+        about: dict[str, Any] = {
+            "evidence": {name: fit.record.evidence for name, fit in fitted.items()},
+            "weights": weights,
+        }
+        for fit in fitted.values():
+            about |= fit.about
+        memory = {"fits": {name: fit.record.to_json() for name, fit in fitted.items()}}
+        return Beliefs(beliefs), _Said(about, memory)
 
     def _for_very_many(self, task: Task) -> BOinG | None:
         """What proposes when there are very many trials, if there are."""
@@ -99,6 +134,14 @@ class Auto(Strategy):
             return None
         enough = max(least, local.least(task.space))  # for its forest
         return local if len(task.history.complete) >= enough else None
+
+
+class _Said(NamedTuple):
+    """About all beliefs of an ask."""
+
+    about: dict[str, Any]
+    """For people."""
+    memory: dict[str, Any]
 
 
 def rivals_on(space: Space) -> list[GPStrategy[Any]]:

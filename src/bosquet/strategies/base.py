@@ -20,6 +20,7 @@ from bosquet.arrays import Array, Index
 from bosquet.data import History, Key, Trial, as_number, jsonable, key_of
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
+from bosquet.space.defaults import default_of_path, default_units
 from bosquet.space.sampling import sobol
 from bosquet.space.tree import Path
 from bosquet.strategies.fresh import fresh_configs
@@ -166,7 +167,11 @@ class SequentialStrategy(Strategy):
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         batch = Batch(task)
-        return batch.fill(self.proposals(batch, rng), n) or design(task, n, rng)
+        return batch.fill(self.proposals(batch, rng), n) or self.first(task, n, rng)
+
+    def first(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        """What is tried while there are too few trials for a model."""
+        return design(task, n, rng)
 
 
 def propose(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
@@ -217,45 +222,61 @@ def _wanted(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) ->
 # -- initial designs -------------------------------------------------------------------------
 
 
-def design(task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+def design(
+    task: Task, n: int, rng: np.random.Generator, *, defaults_first: bool = False
+) -> list[Proposal]:
     """Space-filling proposals that visit every path equally often, least visited ones first.
 
     Coordinates follow the scrambled Sobol sequence of the run's seed, at the trial's number.
     Of the paths visited least, those whose options have been seen least come first. With very many
     paths, it is the options of each choice that are visited evenly.
+
+    With ``defaults_first``, coordinates are the declared defaults, or the first option and the
+    middle of a range, until every branch has been seen: a good branch is then not judged by an
+    unlucky draw.
     """
     points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)
     batch = Batch(task)
     for point in points:
+        at_default = defaults_first and visits.has_unseen
         try:
-            config = _near(task, visits, point, rng, batch.taken)
+            config = _near(task, visits, None if at_default else point, rng, batch.taken)
         except NOTHING_LEFT:
             if batch.proposals:
                 break
             raise
         visits.add(config)
-        batch.add(Proposal(config, why="space-filling design"))
+        why = "defaults of a new branch" if at_default else "space-filling design"
+        batch.add(Proposal(config, why=why))
     return batch.proposals
 
 
 def _near(
-    task: Task, visits: _Visits, point: Array, rng: np.random.Generator, taken: Collection[Key]
+    task: Task,
+    visits: _Visits,
+    point: Array | None,
+    rng: np.random.Generator,
+    taken: Collection[Key],
 ) -> Config:
-    """A free configuration near a unit point, on a path visited least."""
-    left = task.left(taken)
+    """A free configuration near a unit point (None: the defaults), on a path visited least."""
+    space, left = task.space, task.left(taken)
+    units_of_point = default_units(space) if point is None else point
     if left:
-        counts = visits.of([task.space.path(config) for config in left])
+        counts = visits.of([space.path(config) for config in left])
         left = [left[i] for i in np.flatnonzero(counts == counts.min())]
-        units = task.space.to_unit(left)
-        return left[int(np.argmin(np.sum((units - point) ** 2, axis=1)))]
+        units = space.to_unit(left)
+        return left[int(np.argmin(np.sum((units - units_of_point) ** 2, axis=1)))]
     for options in visits.least(rng) if task.candidates is None else ():
-        # The Sobol point first; where it is infeasible or taken, random ones of the same path.
-        units = np.vstack([point, rng.random((20, len(point)))])
+        # The point first; where it is infeasible or taken, random ones of the same path.
+        units = np.vstack([units_of_point, rng.random((20, len(space)))])
         for choice, option in options.items():
-            units[:, choice] = task.space.tree.choice(choice).unit_of(option)
-        for config in task.space.from_unit(units):
-            if key_of(config) not in taken and task.space.violation(config) is None:
+            units[:, choice] = space.tree.choice(choice).unit_of(option)
+        configs = space.from_unit(units)
+        if point is None:
+            configs[0] = default_of_path(space, options)
+        for config in configs:
+            if key_of(config) not in taken and space.violation(config) is None:
                 return dict(config)
     return fresh_configs(task, 1, rng, taken)[0]
 
@@ -268,6 +289,11 @@ class _Visits:
         self._space = task.space
         self._by_node = self._tree.node_activity(task.visited).sum(axis=0)
         self._by_path = Counter(self._tree.paths_of_rows(task.visited))
+
+    @property
+    def has_unseen(self) -> bool:
+        """Whether there is a branch without a trial."""
+        return bool((self._by_node == 0).any())
 
     def add(self, config: Config) -> None:
         path = self._space.path(config)

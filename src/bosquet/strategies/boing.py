@@ -42,7 +42,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self, get_args
 
@@ -51,7 +50,6 @@ import numpy as np
 from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array, Bools
 from bosquet.data import Dataset, History, Key
-from bosquet.errors import NOTHING_LEFT
 from bosquet.models.base import PathPosterior
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
@@ -70,11 +68,11 @@ from bosquet.strategies.base import (
     SequentialStrategy,
     Strategy,
     Task,
-    design,
 )
 from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
+from bosquet.strategies.exploring import explored, explores
 from bosquet.strategies.fitting import Fitted, fit_local
-from bosquet.strategies.gp_strategy import explores, initial_trials
+from bosquet.strategies.gp_strategy import initial_trials
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.turbo import Trust, Turbo, patience
@@ -124,7 +122,9 @@ class BOinG(SequentialStrategy):
             log_cost=True,
             local_targets=False,
             explore_every=None,
-            early=AddTree(kernel="matern52", explore_every=None, transforms=False),
+            early=AddTree(
+                kernel="matern52", explore_every=None, defaults_first=False, transforms=False
+            ),
         )
 
     def least(self, space: Space) -> int:
@@ -141,11 +141,11 @@ class BOinG(SequentialStrategy):
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         while True:
             found: Proposal | None = None
-            if not explores(batch.task.space, batch.index, self.explore_every):
-                found = self.next(batch.now, batch.taken, rng)
+            if explores(batch.task.space, batch.index, self.explore_every):
+                found = explored(batch, "every so often", rng)
+                found = None if found is None else _by("design", found)
             else:
-                with suppress(*NOTHING_LEFT):
-                    found = _by("design", design(batch.now, 1, rng)[0])
+                found = self.next(batch.now, batch.taken, rng)
             if found is None:
                 return
             yield found

@@ -7,22 +7,23 @@ are noisy), violates no constraint, and is not next to a pending trial.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 import numpy as np
 
 from bosquet.arrays import Array
-from bosquet.data import Key, key_of
+from bosquet.data import Dataset, Key, key_of
 from bosquet.models.feasibility import Feasibility
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config
 from bosquet.space.tree import Path
-from bosquet.strategies.base import Task
+from bosquet.strategies.base import Batch, Task
 from bosquet.strategies.fitting import Fitted, P
 
 _APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
+_GOOD = 8  # evaluated rows worth perturbing
 _SPARES = 50  # rows of a path looked at when the best are taken or infeasible
 
 Found = tuple[Config, float]
@@ -41,6 +42,21 @@ class Ask(Generic[P]):
     """Evaluated rows worth perturbing, the best one first."""
     taken: Collection[Key]
     rng: np.random.Generator
+
+    @classmethod
+    def given(
+        cls, fitted: Fitted[P], batch: Batch, data: Dataset, rng: np.random.Generator
+    ) -> Ask[P]:
+        """The first choice of a batch."""
+        best, level = incumbent(batch.task, fitted, data.X)
+        good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
+        return Ask(batch.task, fitted, best, good, batch.taken, rng)
+
+    def after(self, config: Config) -> Ask[P]:
+        """The next choice, with a configuration pending: what is believed there is not gained."""
+        x = self.task.space.to_unit([config])
+        best = min(self.best, self.fitted.believed(x))
+        return replace(self, best=best, fitted=self.fitted.with_pending(x))
 
     def candidates(self) -> tuple[dict[Path, Array], dict[bytes, Config]]:
         """The rows of the free candidates by path, and the candidate of every row by its bytes.

@@ -7,10 +7,10 @@ chosen by evidence) and in `choosing` (the incumbent, pending trials, failures, 
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Generic, get_args
 
 import numpy as np
@@ -18,7 +18,6 @@ import numpy as np
 from bosquet.acquisition.base import Acquisition, LogEI, LowerBound
 from bosquet.arrays import Array
 from bosquet.data import Dataset
-from bosquet.errors import NOTHING_LEFT
 from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel
 from bosquet.models.covariance import AdditivePosterior, Covariance
@@ -28,14 +27,13 @@ from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
 from bosquet.space.tree import Path
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task, design
-from bosquet.strategies.choosing import Ask, feasibility_of, incumbent
+from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.exploring import next_or_explored
 from bosquet.strategies.fitting import FitRecord, Fitted, P, Setting, fit_by_evidence, records
 from bosquet.strategies.options import AcquisitionName, KernelName, one_of, whole
 
 MOST_PATHS = 32  # searched in one ask
-_GOOD = 8  # evaluated rows worth perturbing
 _LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
-_IDLE = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
 _NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 
 
@@ -48,7 +46,9 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     (None: never) is a point of the space-filling design on a path visited least, unless the space
     is one box of continuous variables: a model that is sure of itself on few points must not give
     up a branch for ever. For the same reason it is every second one, on any space, while the model
-    sees nothing left to gain. ``transforms`` are of the targets (Yeo-Johnson), chosen by evidence.
+    sees nothing left to gain. ``defaults_first``: the first trials are the defaults (else the first
+    option, the middle of a range) of every branch. ``transforms`` are of the targets (Yeo-Johnson),
+    chosen by evidence.
     """
 
     setting_class: ClassVar[type[Setting]] = Setting
@@ -57,6 +57,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     acquisition: AcquisitionName = "logei"
     kernel: KernelName = "evidence"
     explore_every: int | None = 6
+    defaults_first: bool = True
     transforms: bool = True
 
     def __post_init__(self) -> None:
@@ -84,39 +85,21 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         self, fitted: Fitted[P], batch: Batch, data: Dataset, rng: np.random.Generator
     ) -> Iterator[Proposal]:
         """What the strategy wants to try, given its fit."""
-        task = batch.task
-        best, level = incumbent(task, fitted, data.X)
-        good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
+        ask = Ask.given(fitted, batch, data, rng)
         while True:
-            found = self._next_or_explored(Ask(task, fitted, best, good, batch.taken, rng), batch)
+            found = next_or_explored(
+                batch, self.explore_every, rng, partial(self.next, ask), self._log_gain
+            )
             if found is None:
                 return
             yield replace(found, memory=fitted.memory, about=found.about | fitted.about)
-            x = task.space.to_unit([found.config])
-            best = min(best, fitted.believed(x))
-            fitted = fitted.with_pending(x)
+            ask = ask.after(found.config)
 
-    def _next_or_explored(self, ask: Ask[P], batch: Batch) -> Proposal | None:
-        if explores(ask.task.space, batch.index, self.explore_every):
-            return self._explored(batch, "every so often", ask.rng)
-        found = self.next(ask)
-        may_explore = self.explore_every is not None and batch.index % 2 == 1
-        if found is not None and may_explore and self._is_idle(found):
-            return self._explored(batch, "nothing seems left to gain", ask.rng)
-        return found
+    def first(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
+        return design(task, n, rng, defaults_first=self.defaults_first)
 
-    def _explored(self, batch: Batch, why_now: str, rng: np.random.Generator) -> Proposal | None:
-        try:
-            (found,) = design(batch.now, 1, rng)
-        except NOTHING_LEFT:
-            return None
-        why = f"exploration, {why_now}: the design on a path visited least"
-        return replace(found, why=why)
-
-    def _is_idle(self, found: Proposal) -> bool:
-        """Whether the model sees nothing left to gain."""
-        gain = found.value if self.acquisition == "logei" else None
-        return gain is not None and gain < _IDLE
+    def _log_gain(self, found: Proposal) -> float | None:
+        return found.value if self.acquisition == "logei" else None
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -243,13 +226,6 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
         return on_rows(covariance, X, targets.z, targets.noise, warp_name(self.warp))
 
 
-def explores(space: Space, number: int, every: int | None) -> bool:
-    """Whether a trial explores, every so often: not on one box of continuous variables."""
-    if every is None or number % every != every - 1:
-        return False
-    return space.n_paths > 1 or any(not d.parameter.is_continuous for d in space.dimensions)
-
-
 def bound(dimension: int, t: int) -> LowerBound:
     """beta_t = 0.2 d log(2 t), with d the dimension that is searched (Add-Tree, section 4.2)."""
     return LowerBound(0.2 * dimension * np.log(2.0 * t))
@@ -257,4 +233,4 @@ def bound(dimension: int, t: int) -> LowerBound:
 
 def initial_trials(space: Space) -> int:
     """How many trials come before the first model: to visit every option if few do, and d + 2."""
-    return max(min(space.tree.cover, 12), min(space.tree.largest_dimension + 2, 12), 4)
+    return max(min(space.tree.cover, 12), min(space.tree.largest_dimension + 2, 8), 4)

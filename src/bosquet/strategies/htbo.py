@@ -105,7 +105,12 @@ class HTBO(GPStrategy[TreedPosterior]):
         """Every leaf its own maximum of Eq. (2), Matern-5/2, Sobol grid; no transforms and no
         exploration."""
         return cls(
-            earned=False, search="grid", kernel="matern52", explore_every=None, transforms=False
+            earned=False,
+            search="grid",
+            kernel="matern52",
+            explore_every=None,
+            defaults_first=False,
+            transforms=False,
         )
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:

@@ -105,6 +105,7 @@ class TreeEI(GPStrategy[TreePosterior]):
             kernel="matern52",
             transforms=False,
             explore_every=None,
+            defaults_first=False,
         )
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreeGP:
