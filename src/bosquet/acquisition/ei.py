@@ -22,15 +22,23 @@ def log_h(z: Array) -> Array:
     error function; below _FAR its asymptotic series, (1 - 3/z^2 + 15/z^4 - 105/z^6) / z^2.
     """
     z = np.asarray(z, dtype=float)
-    near = np.maximum(z, -1.0)
-    plain = np.log(np.exp(-0.5 * near**2 - _LOG_SQRT_2PI) + near * ndtr(near))
-    middle = np.clip(z, _FAR, -1.0)
-    ratio = _SQRT_HALF_PI * erfcx(-middle / np.sqrt(2.0))
-    scaled = -0.5 * middle**2 - _LOG_SQRT_2PI + np.log1p(middle * ratio)
-    far = np.minimum(z, _FAR)
-    w = far**-2.0
-    series = -0.5 * far**2 - _LOG_SQRT_2PI + np.log(w) + np.log1p(w * (-3 + w * (15 - 105 * w)))
-    return np.asarray(np.where(z > -1.0, plain, np.where(z > _FAR, scaled, series)))
+    value = np.empty_like(z)
+    near = z > -1.0
+    if near.any():
+        x = z[near]
+        value[near] = np.log(np.exp(-0.5 * x**2 - _LOG_SQRT_2PI) + x * ndtr(x))
+    middle = (z > _FAR) & ~near
+    if middle.any():
+        x = z[middle]
+        ratio = _SQRT_HALF_PI * erfcx(-x / np.sqrt(2.0))
+        value[middle] = -0.5 * x**2 - _LOG_SQRT_2PI + np.log1p(x * ratio)
+    far = ~(z > _FAR)
+    if far.any():
+        x = z[far]
+        w = x**-2.0
+        tail = np.log1p(w * (-3 + w * (15 - 105 * w)))
+        value[far] = -0.5 * x**2 - _LOG_SQRT_2PI + np.log(w) + tail
+    return value
 
 
 def log_ei(mean: Array, variance: Array, best: float) -> Array:

@@ -24,6 +24,7 @@ from bosquet.models.add_tree import own_features
 from bosquet.models.covariance import Covariance
 from bosquet.models.priors import SumBuilder
 from bosquet.space import Space
+from bosquet.space.defaults import default_units
 
 _MOST_LEAVES = 256  # each with a GP of its own
 
@@ -98,8 +99,8 @@ class FlatCovariance(Covariance):
 
     embeds: ClassVar[bool] = True
 
-    def embed(self, X: Array) -> Array:
-        return np.where(self.space.activity(X), X, _defaults(self.space))
+    def embed(self, X: Array, active: Bools) -> Array:
+        return np.where(active, X, default_units(self.space))
 
 
 def flat(space: Space, kind: Kind) -> Covariance:
@@ -108,14 +109,6 @@ def flat(space: Space, kind: Kind) -> Covariance:
     features = tuple(f for dimension in space.dimensions for f in features_of(dimension))
     builder.add("flat", 0, features, "own")
     return FlatCovariance(space, builder.components, builder.hyperparameters())
-
-
-def _defaults(space: Space) -> Array:
-    units = np.full(len(space), 0.5)
-    for d in space.dimensions:
-        if d.parameter.default is not None:
-            units[d.index] = d.parameter.to_unit([d.parameter.default])[0]
-    return units
 
 
 class ArcCovariance(FlatCovariance):
@@ -140,13 +133,12 @@ class ArcCovariance(FlatCovariance):
         builder.add("arc", 0, tuple(features), "own")
         super().__init__(space, builder.components, builder.hyperparameters())
 
-    def embed(self, X: Array) -> Array:
-        active = self.space.activity(X)
+    def embed(self, X: Array, active: Bools) -> Array:
         angle = self._bend * X[:, self._bent]
-        here = active[:, self._bent]
+        here = active[..., self._bent]
         embedded = X.copy()
         embedded[:, self._bent] = np.where(here, np.sin(angle), 0.0)
-        embedded[:, self._plain] = np.where(active[:, self._plain], X[:, self._plain], -1.0)
+        embedded[:, self._plain] = np.where(active[..., self._plain], X[:, self._plain], -1.0)
         return np.hstack([embedded, np.where(here, np.cos(angle), 0.0)])
 
     def pull_back(self, X: Array, gradient: Array) -> Array:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component
 from bosquet.models.base import Belief, PathPosterior
@@ -42,8 +44,8 @@ class Covariance:
         groups = self.groups_on(path)
         return [component for component in self.components if component.node in groups]
 
-    def embed(self, X: Array) -> Array:
-        """The rows as the components read them."""
+    def embed(self, X: Array, active: Bools) -> Array:  # noqa: ARG002 - for embeddings
+        """The rows as the components read them; ``active`` are their coordinates, (n, d) or (d,)"""
         return X
 
     def pull_back(self, X: Array, gradient: Array) -> Array:  # noqa: ARG002 - for embeddings
@@ -52,7 +54,7 @@ class Covariance:
 
     def on_rows(self, X: Array, z: Array, noise: Array | None = None) -> AdditiveGP:
         """The additive GP of targets at rows of the space."""
-        rows, groups = self.embed(X), self.groups(X)
+        rows, groups = self.embed(X, self.space.activity(X)), self.groups(X)
         return AdditiveGP(self.components, self.hyper, rows, groups, z, noise)
 
 
@@ -102,25 +104,29 @@ class SpacePosterior:
 
     def on_path(self, path: Sequence[int]) -> Belief:
         belief = self.additive.of(self._covariance.components_on(path))
-        return Embedded(self._covariance, belief) if self._covariance.embeds else belief
+        if not self._covariance.embeds:
+            return belief
+        active = np.isin(self._covariance.space.tree.node_of_dimension, path)
+        return Embedded(self._covariance, belief, active)
 
     def with_pending(self, X: Array) -> SpacePosterior:
-        rows, groups = self._covariance.embed(X), self._covariance.groups(X)
+        active = self._covariance.space.activity(X)
+        rows, groups = self._covariance.embed(X, active), self._covariance.groups(X)
         return SpacePosterior(self._covariance, self.additive.with_pending(rows, groups))
 
 
 class Embedded:
-    """A belief about embedded rows, asked at rows of the space."""
+    """A belief about embedded rows, asked at rows of the space; ``active`` are their coordinates."""
 
-    def __init__(self, covariance: Covariance, belief: Belief) -> None:
-        self._covariance, self._belief = covariance, belief
+    def __init__(self, covariance: Covariance, belief: Belief, active: Bools) -> None:
+        self._covariance, self._belief, self._active = covariance, belief, active
 
     def moments(self, X: Array) -> tuple[Array, Array]:
-        return self._belief.moments(self._covariance.embed(X))
+        return self._belief.moments(self._covariance.embed(X, self._active))
 
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         mean, variance, by_mean, by_variance = self._belief.moments_with_gradients(
-            self._covariance.embed(X)
+            self._covariance.embed(X, self._active)
         )
         back = self._covariance.pull_back
         return mean, variance, back(X, by_mean), back(X, by_variance)

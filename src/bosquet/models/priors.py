@@ -40,9 +40,9 @@ CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
 CONSTANT = Prior(np.log(0.3), 1.0)
 LENGTH = Prior(np.log(1.0), 0.7)
 NOISE = Prior(-6.0, 2.0)  # an exact function is believed to be one, a rough one costs little
-VARIANCE_SD = 0.7  # of one component about its role: few of many variables matter
+VARIANCE_SD = 0.4  # of one component about its role: few of many variables matter
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
-FEATURE_LENGTH_SD = 0.7  # of one feature, wherever it appears
+FEATURE_LENGTH_SD = 0.4  # of one feature, wherever it appears
 SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 NOISE_BOUNDS: Bounds = (np.log(1e-9), 0.0)
 # Of maximum likelihood, which has no priors.
