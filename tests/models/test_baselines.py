@@ -31,7 +31,7 @@ def fitted(covariance, n=25, seed=0):
 def kernel(covariance, theta, A, B):
     """The covariance of rows, component by component."""
     eta = covariance.hyper.eta(theta)
-    EA, EB = covariance.embed(A), covariance.embed(B)
+    EA, EB = (covariance.embed(X, covariance.space.activity(X)) for X in (A, B))
     GA, GB = covariance.groups(A), covariance.groups(B)
     K = np.zeros((len(A), len(B)))
     for c in covariance.components:
@@ -95,7 +95,8 @@ def test_flat_rows_hold_defaults_where_parameters_are_inactive():
         {"m": bq.Choice({"a": {"x": bq.Float(0, 1, default=0.25)}, "b": {"y": bq.Float(0, 1)}})}
     )
     covariance = MODELS["flat"](space)
-    embedded = covariance.embed(space.to_unit([{"m": "b", "y": 0.9}, {"m": "a", "x": 0.7}]))
+    X = space.to_unit([{"m": "b", "y": 0.9}, {"m": "a", "x": 0.7}])
+    embedded = covariance.embed(X, space.activity(X))
     np.testing.assert_allclose(embedded[:, 1:], [[0.25, 0.9], [0.7, 0.5]])
 
 
@@ -104,7 +105,8 @@ def test_arc_distances():
     space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {}})})
     covariance = baselines.ArcCovariance(space, "se", 0.5)
     rows = [{"m": "a", "x": 0.0}, {"m": "a", "x": 1.0}, {"m": "a", "x": 0.3}, {"m": "b"}]
-    E = covariance.embed(space.to_unit(rows))[:, 1:]  # without the choice
+    X = space.to_unit(rows)
+    E = covariance.embed(X, space.activity(X))[:, 1:]  # without the choice
     squared = ((E[:, None] - E[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(squared[3, :3], 1.0)
     assert squared[0, 1] == pytest.approx(2 * (1 - np.cos(np.pi / 2)))

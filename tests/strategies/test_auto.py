@@ -3,6 +3,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.strategies import Auto, BOinG, auto
+from bosquet.strategies.beliefs import weights_of
 
 
 def run(problem, n, strategy="auto"):
@@ -42,15 +43,15 @@ def test_groups_are_looked_for_among_many_variables():
     assert info["graph"]["groups"]
 
 
-@pytest.mark.parametrize("n", [13, 15])
 @pytest.mark.parametrize("problem", [bq.benchmarks.mixed(), bq.benchmarks.and_or(3)])
-def test_the_better_explanation_proposes_and_every_third_trial_the_other(problem, n):
-    trial = told(problem, n).ask()
-    evidence = trial.info["evidence"]
+def test_beliefs_are_averaged_and_weighted_by_their_evidence(problem):
+    trial = told(problem, 13).ask()
+    evidence, weights = trial.info["evidence"], trial.info["weights"]
     assert set(evidence) == {"add-tree", "arc"}
-    chosen = (min if trial.number % 3 == 0 else max)(evidence, key=evidence.get)
-    assert trial.info["strategy"] == chosen
-    assert trial.config == told(problem, n, chosen).ask().config
+    assert sum(weights.values()) == pytest.approx(1.0)
+    assert max(weights, key=weights.get) == max(evidence, key=evidence.get)
+    assert trial.info["strategy"] in weights
+    assert trial.info["strategy"] in trial.info["why"]
 
 
 def test_an_additive_function_is_explained_by_the_sum_over_nodes():
@@ -74,27 +75,35 @@ def test_an_additive_function_is_explained_by_the_sum_over_nodes():
     assert fits["add-tree"]["evidence"] > fits["arc"]["evidence"] + 3
 
 
-def test_the_order_is_kept_between_comparisons():
-    problem = bq.benchmarks.small_balanced(shared=True)
-    trials = run(problem, 42).history.trials
-    compared = [trial.number for trial in trials if len(trial.memory.get("fits", ())) == 2]
-    assert compared == [*range(4, 31), 40]
-    fits = trials[30].memory["fits"]
-    order = sorted(fits, key=lambda name: fits[name]["evidence"])
-    for trial in trials[31:40]:
-        assert trial.info["strategy"] == order[0 if trial.number % 3 == 0 else 1]
-        assert list(trial.memory["fits"]) == [trial.info["strategy"]]
+def test_a_belief_that_does_not_count_is_not_fitted():
+    """Sums of waves along arms: one GP over everything has no chance."""
+    space = bq.Space(
+        {f"part{i}": bq.Choice({o: {f"{o}{i}": bq.Float(0, 1)} for o in "abc"}) for i in range(3)}
+    )
+    opt = bq.Optimizer(space, seed=0)
+    for config in space.sample(0, 130):
+        numbers = [v for n, v in config.items() if not n.startswith("part")]
+        opt.tell(config, sum(np.sin(12 * v) for v in numbers))
+    first = opt.ask()  # nothing has been compared yet
+    opt.tell(first, 0.0)
+    assert set(first.memory["fits"]) == {"add-tree", "arc"}
+    assert list(first.info["weights"]) == ["add-tree"]
+    assert list(opt.ask().memory["fits"]) == ["add-tree"]
 
 
-def test_beyond_a_hundred_trials_nothing_is_compared():
+def test_weights_are_tempered_and_negligible_ones_left_out():
+    assert weights_of({"a": 5.0, "b": 5.0}) == {"a": 0.5, "b": 0.5}
+    few = weights_of({"a": 9.0, "b": 5.0})
+    assert few["a"] / few["b"] == pytest.approx(np.e)
+    assert weights_of({"a": 1e3, "b": 0.0}) == {"a": 1.0}
+
+
+def test_a_batch_is_of_different_places():
     problem = bq.benchmarks.small_balanced(shared=True)
-    opt = told(problem, 100)
-    for _ in range(2):
-        trial = opt.ask()
-        opt.tell(trial, problem(trial.config))
-    first, second = (trial.memory for trial in opt.history.trials[-2:])
-    assert len(first["fits"]) == 2
-    assert len(second["fits"]) == 1
+    trials = told(problem, 20).ask(3)
+    units = problem.space.to_unit([trial.config for trial in trials])
+    apart = np.abs(units[:, None] - units[None]).max(axis=2)[np.triu_indices(3, 1)]
+    assert apart.min() > 1e-3
 
 
 def test_with_very_many_trials_boing_proposes():

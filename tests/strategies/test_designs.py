@@ -114,3 +114,49 @@ def test_options_side_by_side_are_all_seen_in_as_few_trials_as_it_takes():
         first = [opt.ask().config for _ in range(3)]
         for part in ("part0", "part1", "part2"):
             assert {config[part] for config in first} == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("strategy", ["auto", "add-tree", "arc", "additive"])
+def test_the_first_trials_are_the_defaults_of_every_branch(strategy):
+    space = bq.Space(
+        {
+            "rate": bq.Float(1e-3, 1e3, log=True, default=0.1),
+            "size": bq.Int(1, 9),
+            "model": bq.Choice(
+                {
+                    "a": {"depth": bq.Int(1, 8, default=2)},
+                    "b": {"solver": bq.Choice(["fast", "slow"])},
+                    "c": {"degree": bq.Choice([1, 2, 3], ordered=True)},
+                }
+            ),
+        }
+    )
+    opt = bq.Optimizer(space, strategy, seed=3)
+    first = [opt.ask() for _ in range(3)]
+    common = {"rate": 0.1, "size": 5}
+    wanted = [
+        {**common, "model": "a", "depth": 2},
+        {**common, "model": "b", "solver": "fast"},
+        {**common, "model": "c", "degree": 2},
+    ]
+    assert sorted((t.config for t in first), key=str) == sorted(wanted, key=str)
+    assert "default" in first[0].info["why"]
+    assert opt.ask().config["rate"] != 0.1
+
+
+def test_a_default_that_is_forbidden_gives_way_to_a_draw_on_its_branch():
+    space = bq.Space(
+        {"x": bq.Int(0, 10), "k": bq.Choice({"a": {}, "b": {}})},
+        constraints=[bq.Forbid({"x": 5, "k": "a"})],
+    )
+    opt = bq.Optimizer(space, seed=0)
+    configs = [opt.ask().config for _ in range(2)]
+    assert {"x": 5, "k": "b"} in configs
+    assert any(config["k"] == "a" and config["x"] != 5 for config in configs)
+
+
+def test_of_candidates_the_nearest_to_the_defaults_come_first():
+    space = bq.Space({"x": bq.Float(0, 1), "k": bq.Choice({"a": {}, "b": {}})})
+    candidates = [{"x": x, "k": k} for x in (0.1, 0.45, 0.9) for k in "ab"]
+    opt = bq.Optimizer(space, seed=0, candidates=candidates)
+    assert {opt.ask().config["x"] for _ in range(2)} == {0.45}

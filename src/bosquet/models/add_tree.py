@@ -17,8 +17,8 @@ import numpy as np
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import Feature, features_of
 from bosquet.models.priors import (
+    FREE_NOISE,
     LENGTH_BOUNDS,
-    NOISE,
     VARIANCE_BOUNDS,
     Hyperparameters,
     Prior,
@@ -65,7 +65,7 @@ def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
             slots = tuple(builder.eta([length]) for length in lengths)
             # Lines 4, 7-9: k^c, a squared exponential, times k^delta is added to the sum.
             components.append(Component(name, node.index, "se", own, variance, slots))
-    return components, builder.hyperparameters(Prior(NOISE.mean, np.inf))
+    return components, builder.hyperparameters(FREE_NOISE)
 
 
 def own_features(space: Space, node: Node) -> tuple[Feature, ...]:

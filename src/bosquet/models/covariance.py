@@ -116,7 +116,7 @@ class SpacePosterior:
 
 
 class Embedded:
-    """A belief about embedded rows, asked at rows of the space; ``active`` are their coordinates."""
+    """A belief about embedded rows, asked at rows of one path, whose coordinates are ``active``."""
 
     def __init__(self, covariance: Covariance, belief: Belief, active: Bools) -> None:
         self._covariance, self._belief, self._active = covariance, belief, active

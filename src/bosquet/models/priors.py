@@ -32,6 +32,8 @@ class Prior:
 
     mean: float
     sd: float
+    below: float | None = None
+    """The standard deviation below the mean, where it is another one than above."""
 
 
 # Variances are those of standardised targets, length-scales those of the unit interval.
@@ -39,13 +41,16 @@ OWN = Prior(np.log(2.0), 2.0)  # wide: a parabola is a long and high squared exp
 CHAIN = Prior(np.log(0.05), 1.5)  # shrunk away unless the data need it
 CONSTANT = Prior(np.log(0.3), 1.0)
 LENGTH = Prior(np.log(1.0), 0.7)
-NOISE = Prior(-6.0, 2.0)  # an exact function is believed to be one, a rough one costs little
-VARIANCE_SD = 0.4  # of one component about its role: few of many variables matter
+# Roughness and steps look like a little noise. Much of it must be shown by the data; that there is
+# none is soon believed.
+NOISE = Prior(-6.0, 2.0, below=4.0)
+VARIANCE_SD = 0.7  # of one component about its role: few of many variables matter
 COMPONENT_LENGTH_SD = 0.1  # of the length-scales of one component about the common one
-FEATURE_LENGTH_SD = 0.4  # of one feature, wherever it appears
+FEATURE_LENGTH_SD = 0.7  # of one feature, wherever it appears
 SPECIAL_VALUES = np.log(3.0)  # the overlap part of an ordered feature starts out this much longer
 NOISE_BOUNDS: Bounds = (np.log(1e-9), 0.0)
 # Of maximum likelihood, which has no priors.
+FREE_NOISE = Prior(np.log(1e-4), np.inf)
 VARIANCE_BOUNDS: Bounds = (np.log(1e-3), np.log(1e3))
 LENGTH_BOUNDS: Bounds = (np.log(0.02), np.log(20.0))
 
@@ -67,14 +72,17 @@ class Hyperparameters:
     upper: Array
     names: tuple[str, ...]
     """Of theta."""
+    below: Array | None = None
+    """The standard deviations below the mean, where they are not all ``sd``."""
 
     def eta(self, theta: Array) -> Array:
         return np.asarray(self.offset + self.matrix @ theta)
 
     def log_prior(self, theta: Array) -> tuple[float, Array]:
         """The log prior up to a constant, and its gradient."""
-        z = (theta - self.mean) / self.sd
-        return -0.5 * float(z @ z), -z / self.sd
+        sd = self.sd if self.below is None else np.where(theta < self.mean, self.below, self.sd)
+        z = (theta - self.mean) / sd
+        return -0.5 * float(z @ z), -z / sd
 
     @property
     def noise(self) -> int:
@@ -139,6 +147,7 @@ class PriorBuilder:
             matrix=matrix,
             mean=np.array([prior.mean for prior, _ in made]),
             sd=np.array([prior.sd for prior, _ in made]),
+            below=np.array([prior.below or prior.sd for prior, _ in made]),
             lower=np.array([lower for _, (lower, _) in made]),
             upper=np.array([upper for _, (_, upper) in made]),
             names=tuple(self._thetas),

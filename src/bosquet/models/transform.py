@@ -1,8 +1,7 @@
 """Targets as a model wants them: zero mean, unit variance, perhaps less skewed.
 
-Positive targets, such as run times and losses, may be replaced by their logarithms: then what counts
-is by how many per cent they differ. The Yeo-Johnson family (Yeo & Johnson, 2000) is applied to
-standardised targets; lambda = 1 is the identity.
+The Yeo-Johnson family (Yeo & Johnson, 2000) is applied to standardised targets; lambda = 1 is the
+identity.
 """
 
 from __future__ import annotations
@@ -37,18 +36,15 @@ class Targets:
     """log |dz / dy|, summed; what a likelihood of z needs to be one of y."""
 
 
-def transform(y: Array, noise: Array, lam: float = 1.0, log: bool = False) -> Targets:
-    """The targets a model is fitted to; ``log`` counts where they are all positive."""
+def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
+    """The targets a model is fitted to."""
     e = exponent(y)
     y, sd = np.ldexp(y, -e), np.sqrt(noise)
-    slope = np.ones(len(y))
-    if log and y.min() > 0.0:
-        y, slope = np.log(y), 1.0 / y
     centre, spread = moments(y)
     s = (y - centre) / spread
     t, log_slope = yeo_johnson(s, lam)
     middle, width = moments(t)
-    slope = slope * np.exp(log_slope) / (spread * width)
+    slope = np.exp(log_slope) / (spread * width)
     with np.errstate(over="ignore"):
         spoiled = np.minimum((np.ldexp(sd, -e) * slope) ** 2, _NO_INFORMATION)
     log_jacobian = float(np.sum(np.log(slope))) - len(y) * e * float(np.log(2.0))
@@ -64,9 +60,9 @@ def exponent(y: Array) -> int:
     return e if abs(e) > _ORDINARY else 0
 
 
-def log_prior(lam: float, log: bool) -> float:
+def log_prior_of_lambda(lam: float) -> float:
     """Centred on the identity: a transform can break additivity, so it must be worth it."""
-    return -0.5 * ((lam - 1.0) / 0.75) ** 2 - float(log)
+    return -0.5 * ((lam - 1.0) / 0.75) ** 2
 
 
 def moments(y: Array) -> tuple[float, float]:

@@ -151,6 +151,7 @@ def _with_warps(hyper: Hyperparameters, warped: Sequence[int]) -> Hyperparameter
         np.concatenate([hyper.lower, none - _BOUND]),
         np.concatenate([hyper.upper, none + _BOUND]),
         (*hyper.names, *(f"warp {shape} {index}" for shape in "ab" for index in warped)),
+        np.concatenate([hyper.sd if hyper.below is None else hyper.below, none + _SD]),
     )
 
 

@@ -227,7 +227,7 @@ class Additive(GPStrategy[SpacePosterior]):
         self, space: Space, data: Dataset, setting: GraphSetting, rng: np.random.Generator
     ) -> Learned:
         """Algorithm 3, from the last state on."""
-        targets = transform(data.y, data.noise, setting.lam, setting.log)
+        targets = transform(data.y, data.noise, setting.lam)
         likelihood = GraphLikelihood(
             space,
             data.X,

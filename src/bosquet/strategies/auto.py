@@ -7,10 +7,10 @@ over everything, in which branches are alike and anything may interact. Each is 
 kernel and transform. What is tried has the highest expected improvement on average, where a belief
 counts by what it explains (`beliefs`).
 
-While trials are few every ask compares them, later every tenth, and beyond 100 trials the weights
-stay. On a space without conditions there is nothing to compare: one GP over all variables (which
-`add-tree` is there), or from eight variables on `additive`, which has that GP beside groups that it
-learns.
+While trials are few every ask compares them, later every tenth; in between, and beyond 100 trials,
+only those that count are fitted. On a space without conditions there is nothing to compare: one GP
+over all variables (which `add-tree` is there), or from eight variables on `additive`, which has
+that GP beside groups that it learns.
 
 With very many trials `boing` proposes on spaces with conditions, and `boing+` on others of eight
 variables or more: they have found better points there, in less time (docs/boing.md). Without
@@ -103,21 +103,18 @@ class Auto(SequentialStrategy):
         """Those that count, and what there is to say and to remember about them."""
         task = batch.task
         rivals = rivals_on(task.space)
-        evidence = {} if _compares(len(data.y)) else last_evidence(task, rivals)
-        counted = weights_of(evidence) if evidence else {rival.name: 1.0 for rival in rivals}
+        known = {} if _compares(len(data.y)) else last_evidence(task, rivals)
+        counted = weights_of(known or {rival.name: 0.0 for rival in rivals})
         fitted = {r.name: r.fit(task, data, rng) for r in rivals if r.name in counted}
-        weights = weights_of(
-            evidence or {name: fit.record.evidence for name, fit in fitted.items()}
-        )
+        evidence = {name: fit.record.evidence for name, fit in fitted.items()}
+        # The evidence of more trials cannot be compared with that of fewer.
+        weights = weights_of(evidence if len(fitted) == len(rivals) else known)
         beliefs = [
             Belief(rival, Ask.given(fitted[rival.name], batch, data, rng), weights[rival.name])
             for rival in rivals
             if rival.name in weights
         ]
-        about: dict[str, Any] = {
-            "evidence": {name: fit.record.evidence for name, fit in fitted.items()},
-            "weights": weights,
-        }
+        about: dict[str, Any] = {"evidence": evidence, "weights": weights}
         for fit in fitted.values():
             about |= fit.about
         memory = {"fits": {name: fit.record.to_json() for name, fit in fitted.items()}}

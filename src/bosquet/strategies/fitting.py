@@ -18,7 +18,7 @@ from bosquet.arrays import Array
 from bosquet.data import History
 from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel, PathPosterior
-from bosquet.models.transform import Targets, log_prior
+from bosquet.models.transform import Targets, log_prior_of_lambda
 from bosquet.space import Space
 from bosquet.strategies.base import Task
 
@@ -39,12 +39,10 @@ class Setting:
     kernel: Kind
     lam: float = 1.0
     """Of the Yeo-Johnson transform; 1 is none."""
-    log: bool = False
-    """Whether positive targets are replaced by their logarithms, before that transform."""
 
     @property
     def log_prior(self) -> float:
-        return log_prior(self.lam, self.log)
+        return log_prior_of_lambda(self.lam)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 
     def fit_from(self, last: FitRecord, task: Task, data: Dataset) -> Fitted[P]:
         def model_of(setting: Setting) -> tuple[PathModel[P], Targets]:
-            targets = transform(data.y, data.noise, setting.lam, setting.log)
+            targets = transform(data.y, data.noise, setting.lam)
             return self.model_on(task.space, data.X, targets, setting), targets
 
         return fit_by_evidence(task, self.name, last, model_of, self.rivals)
@@ -137,7 +137,6 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         if self.transforms:
             near = (setting.lam - _LAMBDA_STEP, setting.lam + _LAMBDA_STEP)
             rivals += [replace(setting, lam=lam) for lam in near if 0.0 <= lam <= 2.0]
-            rivals.append(replace(setting, log=not setting.log))
         others = (kernel for kernel in self.kernels if kernel != setting.kernel)
         return rivals + [replace(setting, kernel=kernel) for kernel in others]
 

@@ -19,6 +19,7 @@ from bosquet.kernels.features import Feature
 from bosquet.kernels.weights import SHORTEST_WAVE, Features, Weight, kind_of
 from bosquet.models.add_tree import own_features
 from bosquet.models.priors import (
+    FREE_NOISE,
     LENGTH,
     LENGTH_BOUNDS,
     NOISE,
@@ -211,7 +212,7 @@ class _Slots(PriorBuilder):
         return self._tied("wave", WAVE, name, FEATURE_SD)
 
     def finish(self) -> Hyperparameters:
-        return self.hyperparameters(NOISE if self._hierarchical else Prior(NOISE.mean, np.inf))
+        return self.hyperparameters(NOISE if self._hierarchical else FREE_NOISE)
 
     def _tied(self, common: str, prior: Prior, name: str, sd: float, stretch: float = 0.0) -> int:
         """A common value plus a deviation of its own."""
