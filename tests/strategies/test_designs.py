@@ -140,23 +140,24 @@ def test_the_first_trials_are_the_defaults_of_every_branch(strategy):
         {**common, "model": "c", "degree": 2},
     ]
     assert sorted((t.config for t in first), key=str) == sorted(wanted, key=str)
-    assert "default" in first[0].info["why"]
+    assert "default" in first[1].info["why"]
     assert opt.ask().config["rate"] != 0.1
 
 
 def test_a_default_that_is_forbidden_gives_way_to_a_draw_on_its_branch():
     space = bq.Space(
-        {"x": bq.Int(0, 10), "k": bq.Choice({"a": {}, "b": {}})},
+        {"x": bq.Int(0, 10), "k": bq.Choice({"a": {}, "b": {"y": bq.Int(1, 3)}})},
         constraints=[bq.Forbid({"x": 5, "k": "a"})],
     )
     opt = bq.Optimizer(space, seed=0)
     configs = [opt.ask().config for _ in range(2)]
-    assert {"x": 5, "k": "b"} in configs
+    assert {"x": 5, "k": "b", "y": 2} in configs
     assert any(config["k"] == "a" and config["x"] != 5 for config in configs)
 
 
 def test_of_candidates_the_nearest_to_the_defaults_come_first():
-    space = bq.Space({"x": bq.Float(0, 1), "k": bq.Choice({"a": {}, "b": {}})})
-    candidates = [{"x": x, "k": k} for x in (0.1, 0.45, 0.9) for k in "ab"]
+    space = bq.Space({"x": bq.Float(0, 1), "k": bq.Choice({"a": {}, "b": {"y": bq.Int(1, 3)}})})
+    branches = ({"k": "a"}, {"k": "b", "y": 2})
+    candidates = [{"x": x, **branch} for x in (0.1, 0.45, 0.9) for branch in branches]
     opt = bq.Optimizer(space, seed=0, candidates=candidates)
     assert {opt.ask().config["x"] for _ in range(2)} == {0.45}
