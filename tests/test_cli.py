@@ -52,10 +52,10 @@ def test_bad_arguments_end_with_2_and_a_message(capsys, tmp_path):
 
 
 def test_exit_codes(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(
-        "bosquet.benchmarks.real._cross_validated_loss",
-        lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
-    )
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sklearn.model_selection.cross_val_predict", interrupted)
     assert main(["demo", "--dataset", "wine", "--trials", "2"]) == 130
 
     def failing(jobs, path, workers, ended, problems, strategies):

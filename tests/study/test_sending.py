@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 
 SPACE = bq.Space({"x": bq.Float(0, 1)})
-OPTIONS = {"n_trials": 4, "seed": 0, "strategy": "random"}
+OPTIONS: dict[str, Any] = {"n_trials": 4, "seed": 0, "strategy": "random"}
 SHIFT = 2.0
 
 

@@ -218,8 +218,8 @@ def test_nothing_is_started_for_a_parent_that_is_gone(tmp_path):
 def test_processes_are_found_with_and_without_proc(monkeypatch):
     child = subprocess.Popen([sys.executable, "-S", "-c", SLEEP])
     for linux in (True, False):
-        monkeypatch.setattr(supervisor, "_LINUX", linux)
-        assert dict(supervisor._processes())[child.pid] == os.getpid()
-        assert child.pid in supervisor._descendants()
+        monkeypatch.setattr(supervisor, "LINUX", linux)
+        assert dict(supervisor.processes())[child.pid] == os.getpid()
+        assert child.pid in supervisor.descendants()
     child.kill()
     child.wait()
