@@ -252,18 +252,24 @@ def test_a_study_killed_while_writing_goes_on(tmp_path):
     assert run(file, 4).resumed == 2
 
 
+def makes_a_database(file, barrier):
+    barrier.wait(60)
+    storage, close = open_storage(file)
+    storage.create_new_study([optuna.study.StudyDirection.MINIMIZE])
+    close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_processes_that_make_a_database_at_once(tmp_path):
     file = tmp_path / "r.db"
-    code = (
-        "import sys\n"
-        "from bosquet.study.storages import open_storage\n"
-        "storage, close = open_storage(sys.argv[1])\n"
-        "storage.create_new_study([__import__('optuna').study.StudyDirection.MINIMIZE])\n"
-        "close()\n"
-    )
-    command = [sys.executable, "-c", code, file]
-    started = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
-    assert [process.communicate()[1] and process.returncode for process in started] == [0] * 4
+    fork = multiprocessing.get_context("fork")
+    barrier = fork.Barrier(4)
+    started = [fork.Process(target=makes_a_database, args=(file, barrier)) for _ in range(4)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join(60)
+    assert [process.exitcode for process in started] == [0] * 4
     storage, close = open_storage(file, must_exist=True)
     assert len(storage.get_all_studies()) == 4
     close()

@@ -19,8 +19,8 @@ def value(config):
 
 
 def test_minimize_and_maximize_keep_the_users_sign(space):
-    low = bq.minimize(value, space, n_trials=20, seed=0)
-    high = bq.maximize(value, space, n_trials=20, seed=0)
+    low = bq.minimize(value, space, n_trials=20, seed=0, strategy="sobol")
+    high = bq.maximize(value, space, n_trials=20, seed=0, strategy="sobol")
     assert len(low.trials) == len(high.trials) == 20
     assert low.best_value == min(present(t.value) for t in low.trials) == value(low.best_config)
     assert high.best_value == max(present(t.value) for t in high.trials) == value(high.best_config)
@@ -175,12 +175,12 @@ def test_things_that_are_not_functions(space):
 
 def test_a_space_with_hardly_anything_feasible_is_searched_to_its_end():
     space = bq.Space(
-        {"a": bq.Int(1, 300), "b": bq.Int(1, 300)},
+        {"a": bq.Int(1, 200), "b": bq.Int(1, 200)},
         constraints=[lambda c: c["a"] % 50 == 0 and c["b"] % 60 == 0],
     )
     for strategy in ("random", "sobol"):
         result = bq.minimize(lambda c: 0.0, space, n_trials=40, seed=0, strategy=strategy)
-        assert len(result.trials) == 30
+        assert len(result.trials) == 12
         assert result.stopped.startswith("space exhausted")
 
 

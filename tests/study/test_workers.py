@@ -75,11 +75,11 @@ REASONS = [
 
 
 def test_every_kind_of_trouble_costs_one_trial():
+    space = bq.Space({"n": bq.Int(0, 6)})  # two of them come twice
     result = bq.minimize(
-        troubled, SPACE, n_trials=15, seed=0, strategy="random", n_jobs=2, trial_timeout=0.5
+        troubled, space, n_trials=7, seed=0, strategy="random", n_jobs=2, trial_timeout=0.5
     )
-    assert len(result.trials) == 15
-    assert {t.config["n"] % 5 for t in result.trials} == set(range(5))
+    assert sorted(t.config["n"] for t in result.trials) == list(range(7))
     for trial in result.trials:
         kind = trial.config["n"] % 5
         if kind == 4:
