@@ -81,7 +81,7 @@ def test_a_stopped_bench_ends_with_its_workers_and_goes_on(tmp_path, stop):
     bench.wait(20)
     deadline = time.monotonic() + 20
     while _alive_in_group(bench.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.1)
     assert not _alive_in_group(bench.pid)
     before = len(out.read_text().splitlines())
     assert 1 <= before < 60

@@ -1,6 +1,7 @@
 """Descriptions of studies that were tampered with, come from the future, or are not finished."""
 
 import re
+import shutil
 
 import pytest
 
@@ -18,10 +19,16 @@ def objective(config):
     return config["x"]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    file = tmp_path_factory.mktemp("made") / "r.db"
+    bq.minimize(objective, SPACE, n_trials=2, strategy="random", storage=file)
+    return file
+
+
 @pytest.fixture
-def file(tmp_path):
-    bq.minimize(objective, SPACE, n_trials=2, strategy="random", storage=tmp_path / "r.db")
-    return tmp_path / "r.db"
+def file(made, tmp_path):
+    return shutil.copy(made, tmp_path / "r.db")
 
 
 def tamper(file, change):

@@ -22,8 +22,8 @@ from bosquet.strategies import Strategy
 MakeStrategy = Callable[[], Strategy]
 Objective = Callable[[Config], float]
 
-_TRIALS = 14
-_FEW = 11  # the longest design, and one proposal of a model
+_TRIALS = 12
+_DESIGN = 10  # the trials before the first model are not more
 _SEED = 7
 
 
@@ -303,14 +303,18 @@ def check_odd_values(make: MakeStrategy) -> None:
         *([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], different),
         *([1.7e308, -1.7e308, 1e308], [1e-320, 3e-320, 2e-320], [5e-324, 0.0]),
     ):
-        _tell_in_turn(Optimizer(small_space(), make(), seed=0), values, _FEW)
-    _tell_in_turn(Optimizer(fitting(make, and_or_space), make(), seed=0), different, _TRIALS)
+        _tell_in_turn(make, small_space(), values)
+    _tell_in_turn(make, fitting(make, and_or_space), different)
 
 
-def _tell_in_turn(optimizer: Optimizer, values: Sequence[float], n: int) -> None:
-    for i in range(n):
+def _tell_in_turn(make: MakeStrategy, space: Space, values: Sequence[float]) -> None:
+    """Values of as many trials as a model needs, and then of some that are asked for."""
+    optimizer = Optimizer(space, make(), seed=0)
+    for i, config in enumerate(space.sample(0, _DESIGN)):
+        optimizer.tell(config, values[i % len(values)])
+    for i in range(4):
         trial = optimizer.ask()
-        json.dumps(trial.info, allow_nan=False)
+        json.dumps([trial.info, trial.memory], allow_nan=False)
         optimizer.tell(trial, values[i % len(values)])
 
 
