@@ -56,5 +56,5 @@ class AveragedLogEI:
     def _weighted(self, values: Sequence[Array]) -> Array:
         """Log-improvements plus log-weights: (s, m)."""
         if self.log_weights is None:
-            return np.array(values) - np.log(len(values))
+            return np.asarray(np.array(values) - np.log(len(values)))
         return np.asarray(np.array(values) + self.log_weights[:, None])
