@@ -16,9 +16,10 @@ INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 demo: $(VENV)/.demo
 	$(BIN)/bosquet demo
 
-# A test process for each core, each of them single-threaded.
+# A test process for each core, each of them single-threaded. They start many others, which load
+# the package faster if its bytecode is kept.
 test: $(VENV)/.dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
 
 test-botorch: $(BOTORCH)/.tests
 	$(BOTORCH)/bin/python -m pytest tests/integrations/test_botorch.py

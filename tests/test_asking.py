@@ -26,7 +26,7 @@ def said(capsys):
     def run(*arguments):
         capsys.readouterr()
         try:
-            code = main([str(argument) for argument in arguments])
+            code: object = main([str(argument) for argument in arguments])
         except SystemExit as exit_:
             code = exit_.code
         return code, *capsys.readouterr()

@@ -42,25 +42,23 @@ print(sys.argv[1])
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="$'...' is not in every shell")
 def test_best_as_a_command_runs_what_the_trial_ran(capsys):
+    """Each trial has all the odd texts and flags; of two branches, one has a parameter more."""
     Path("note.py").write_text(NOTE)
-    branches = [
-        {"options": [option], "parameters": {"n": {"type": "float", "low": 0, "high": 1}}}
-        for option in ODD[:3]
-    ]
+    values = dict(enumerate([*ODD, True, False, None]))
+    branch = {"options": [ODD[2]], "parameters": {"n": {"type": "float", "low": 0, "high": 1}}}
     space = {
         "schema": 1,
         "parameters": {
-            "text": {"type": "choice", "options": ODD, "branches": branches},
-            "flag": {"type": "choice", "options": [True, False, None]},
+            "text": {"type": "choice", "options": ODD[1:3], "branches": [branch]},
+            **{f"v{i}": {"type": "choice", "options": [value]} for i, value in values.items()},
         },
     }
     Path("space.json").write_text(json.dumps(space))
-    command = (
-        f"{shlex.quote(sys.executable)} note.py {{trial}} --set={{text}} {{flag}} {{?n:-n {{n}}}}"
-    )
+    words = " ".join([*(f"--set={{v{i}}}" for i in range(len(ODD))), "{v7} {v8} {v9}"])
+    command = f"{shlex.quote(sys.executable)} note.py {{trial}} {words} {{text}} {{?n:-n {{n}}}}"
     given = ["--space", "space.json", "--command", command, "--direction", "maximize"]
     seen = set()
-    for trials in range(1, 15):
+    for trials in range(1, 6):
         assert tuned(*given, trials=trials) == 0
         capsys.readouterr()
         number = trials - 1  # the value is the number, so the last one is the best
@@ -72,11 +70,14 @@ def test_best_as_a_command_runs_what_the_trial_ran(capsys):
         assert all(c.isprintable() or c in "\t\n" for c in printed)
         subprocess.run(["bash", "-c", printed], check=True, capture_output=True)
         assert json.loads(file.read_text()) == argv
-        assert argv[2] in ("true", "false", "null")
-        seen |= {argv[1], argv[2]}
+        assert argv[1:11] == [*(f"--set={text}" for text in ODD), "true", "false", "null"]
         assert main(["best", "runs.db"]) == 0
-        assert f"  flag  {argv[2]}" in capsys.readouterr().out
-    assert len(seen) > 8
+        shown = capsys.readouterr().out.split()
+        assert [shown[shown.index(f"v{i}") + 1] for i in (7, 8, 9)] == argv[8:11]
+        seen.add((argv[11], len(argv)))
+        if len(seen) == 2:
+            break
+    assert seen == {(ODD[1], 12), (ODD[2], 14)}
 
 
 def test_best_as_a_command_of_what_is_none(capsys):

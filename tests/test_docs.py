@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def run_examples(page, needs=""):
     """Runs the examples of a page and compares outputs; ``needs`` marks what make test lacks."""
-    namespace: dict = {"__name__": "example"}
+    namespace: dict[str, object] = {"__name__": "example"}
     printed = ""
     for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python" + needs:

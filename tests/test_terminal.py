@@ -18,6 +18,7 @@ from bosquet.data import Trial
 from bosquet.report.export import to_csv
 from bosquet.study import load_history
 from bosquet.study.progress import Bar, say
+from tests.support import present
 
 pytest.importorskip("optuna")
 
@@ -88,7 +89,7 @@ def test_commands_show_control_characters(runs, command, capsys):
     if command == ["best"]:
         assert r"  rate\u001b]0;owned\u0007\r  0." in shown.out
     if command == ["best", "--json"]:
-        assert json.loads(shown.out)["config"] == load_history(runs, STUDY).best.config
+        assert json.loads(shown.out)["config"] == present(load_history(runs, STUDY).best).config
 
 
 @pytest.mark.parametrize("form", [[], ["--as", "json"]])
@@ -131,7 +132,7 @@ def test_errors_show_control_characters(arguments, tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     Path("space.json").write_text(json.dumps(bq.Space({"x": bq.Int(1, 2)}).to_dict()))
     try:
-        code = main(arguments)
+        code: object = main(arguments)
     except SystemExit as ended:
         code = ended.code
     assert code == 2
@@ -219,7 +220,7 @@ def test_the_progress_bar_shows_a_branch_as_it_is_called(label, monkeypatch, cap
     monkeypatch.setenv("COLUMNS", "200")
     with Bar(3, 0) as bar:
         bar.started(Trial(0, {"x": 1}, info={"path": label}))
-        bar._bar.console.print(bar._bar.get_renderable())
+        bar.display.console.print(bar.display.get_renderable())
     shown = capsys.readouterr().err
     assert not hostile(shown)
     assert "m=" in shown

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 from bosquet.cli import main
 from bosquet.study import load_history, read_study
+from tests.support import present
 from tests.test_docs import BLOCK, ROOT
 
 pytest.importorskip("optuna")
@@ -214,7 +216,7 @@ def test_a_command_and_what_is_shown_of_it(capsys):
     assert "runs.db, study 'first' (minimize, strategy random, seed 0)" in shown
     assert "6 trials: 6 complete, 0 failed" in shown
     assert "m=plain" in shown
-    best = read_study("runs.db").history.best
+    best = present(read_study("runs.db").history.best)
     assert main(["best", "runs.db"]) == 0
     assert capsys.readouterr().out.startswith(f"{best.value} in trial {best.number}\n  a  ")
     assert main(["best", "runs.db", "--json"]) == 0
@@ -315,7 +317,12 @@ def test_export_round_trip(capsys):
             raise ValueError("odd, \n and bad")
         return bq.Evaluation(config["value"] / 3, 0.1)
 
-    options = {"n_trials": 30, "seed": 0, "strategy": "random", "storage": "runs.db"}
+    options: dict[str, Any] = {
+        "n_trials": 30,
+        "seed": 0,
+        "strategy": "random",
+        "storage": "runs.db",
+    }
     history = bq.minimize(objective, space, **options).history
     assert {trial.config["option"] for trial in history.trials} == set(OPTIONS)
     for out in ("t.csv", "t.json"):

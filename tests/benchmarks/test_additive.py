@@ -6,6 +6,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 import bosquet as bq
 from bosquet.benchmarks import PROBLEMS
+from tests.support import present
 
 
 def unit(x):
@@ -19,7 +20,7 @@ def test_the_minimum_is_that_of_a_fine_grid(seed):
     grid = np.stack(np.meshgrid(line, line, line, indexing="ij"), -1).reshape(-1, 3)
     starts = grid[np.random.default_rng(0).integers(len(grid), size=3000)]
     values = [problem(unit(x)) for x in starts]
-    assert min(values) >= problem.minimum
+    assert min(values) >= present(problem.minimum)
     polished = [
         scipy_minimize(lambda x: problem(unit(x)), starts[i], bounds=[(0, 1)] * 3).fun
         for i in np.argsort(values)[:10]
@@ -29,7 +30,7 @@ def test_the_minimum_is_that_of_a_fine_grid(seed):
 
 def test_values_are_sums_over_edges_of_unit_variance():
     values = []
-    for seed in range(60):
+    for seed in range(30):
         problem = bq.benchmarks.lattice(seed, side=2)
         values.append(problem(unit([0.3, 0.6, 0.1, 0.8])))
     assert np.std(values) == pytest.approx(1.0, abs=0.3)
@@ -52,4 +53,4 @@ def test_the_named_ones():
         problem = PROBLEMS[name](4)
         assert problem.name == name
         configs = problem.space.sample(0, 500)
-        assert min(map(problem, configs)) >= problem.minimum
+        assert min(map(problem, configs)) >= present(problem.minimum)

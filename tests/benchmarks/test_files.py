@@ -64,9 +64,9 @@ def folder(tmp_path, monkeypatch):
 
 def forget():
     """As if in another process."""
-    from bosquet.study.files import _module
+    from bosquet.study.files import module_of
 
-    _module.cache_clear()
+    module_of.cache_clear()
     for name in ("mine", "nearest"):
         sys.modules.pop(name, None)
 

@@ -1,5 +1,6 @@
 import json
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,12 @@ def test_with_noise_the_true_values_are_kept():
     assert min(noisy.values) >= 0.1
     seen = []
     monkey = PROBLEMS["small"](0).with_noise(5.0, 0)
-    minimize(lambda c: seen.append(monkey(c)) or seen[-1], monkey.space, n_trials=20, seed=0)
+
+    def objective(config):
+        seen.append(monkey(config))
+        return seen[-1]
+
+    minimize(objective, monkey.space, n_trials=20, seed=0)
     assert min(seen) < 0  # what the strategy was shown
 
 
@@ -85,7 +91,7 @@ def test_the_harness_goes_on_where_it_stopped(tmp_path):
     assert list(run_all(jobs[:2], path)) == []
     first = path.read_text()
     path.write_text(first + first[:40])  # killed in the middle of writing a line
-    made = []
+    made: list[Any] = []
     assert list(run_all(jobs, path, ended=made.append)) == []
     assert [r.job for r in made] == jobs[2:]
     assert {r.job for r in read_runs(path)} == set(jobs)
@@ -164,12 +170,23 @@ def test_one_simulated_worker_is_a_sequential_run(problem):
     assert values == run(Job("add-tree", problem, 2, 12)).values
 
 
+def recording(ended):
+    """An objective that keeps the `n` of its configurations."""
+
+    def objective(config):
+        ended.append(config["n"])
+        return 0.0
+
+    return objective
+
+
 def test_simulated_workers_end_by_their_durations():
     """A free worker gets a new trial at once; the optimizer sees those still running."""
-    ended, free, now = [], [0.0] * 3, 0.0
+    ended: list[int] = []
+    free, now = [0.0] * 3, 0.0
     space = bq.Space({"n": bq.Int(0, 10_000)})
     proposed = [bq.Optimizer(space, "sobol", seed=1).ask(20)[i].config["n"] for i in range(20)]
-    simulate(lambda config: ended.append(config["n"]) or 0.0, space, "sobol", 1, 20, workers=3)
+    simulate(recording(ended), space, "sobol", 1, 20, workers=3)
     times = []
     for lasts in durations(1, 20):  # a trial starts when the first worker is free
         now = free.pop(free.index(min(free)))
@@ -179,9 +196,9 @@ def test_simulated_workers_end_by_their_durations():
 
 
 def test_simulated_workers_in_a_space_that_is_exhausted():
-    ended = []
+    ended: list[int] = []
     space = bq.Space({"n": bq.Int(1, 5)})
-    simulate(lambda config: ended.append(config["n"]) or 0.0, space, "random", 0, 20, workers=3)
+    simulate(recording(ended), space, "random", 0, 20, workers=3)
     assert sorted(ended) == [1, 2, 3, 4, 5]
 
 

@@ -25,7 +25,7 @@ CONFIG = {
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    monkeypatch.setattr(mlp, "_EPOCHS", 20)
+    monkeypatch.setattr(mlp, "EPOCHS", 20)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3)).astype(np.float32)
     (tmp_path / "binary").mkdir()

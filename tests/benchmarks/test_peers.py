@@ -166,7 +166,7 @@ def test_infeasible_proposals_are_not_evaluated(name):
 
 
 def test_too_few_feasible_proposals(name, monkeypatch):
-    monkeypatch.setattr(peers, "_MAX_ATTEMPTS", 4)
+    monkeypatch.setattr(peers, "MAX_ATTEMPTS", 4)
     space = bq.Space(EXAMPLE, [lambda config: config["lr"] == 0.01])  # only the default
     expected = bq.SpaceError if name == "smac" else RuntimeError
     message = "cannot express" if name == "smac" else r"12 proposals gave only 0 of 3 feasible"

@@ -9,10 +9,10 @@ from bosquet.data import Trial
 
 
 def test_evaluation_checks_itself():
-    assert bq.Evaluation(np.float32(1.5)).value == 1.5
+    assert bq.Evaluation(np.float32(1.5)).value == 1.5  # type: ignore[arg-type]
     for bad in (None, "3", [1, 2], object()):
         with pytest.raises(TypeError, match="the value must be a number"):
-            bq.Evaluation(bad)
+            bq.Evaluation(bad)  # type: ignore[arg-type]
     for bad in (-1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="noise_variance"):
             bq.Evaluation(0.0, noise_variance=bad)
@@ -27,7 +27,7 @@ def test_a_value_that_is_not_finite_is_a_failure(value):
 
 def test_info_is_as_json_gives_it_back():
     said = {"edges": ((0, 1),), 3: np.float64(0.5), "bad": [math.inf, -math.nan], "a": np.arange(2)}
-    trial = Trial(0, {"x": 1}, info=said)
+    trial = Trial(0, {"x": 1}, info=said)  # type: ignore[arg-type]
     assert trial.info == {"edges": [[0, 1]], "3": 0.5, "bad": [None, None], "a": [0, 1]}
     assert json.loads(json.dumps(trial.info, allow_nan=False)) == trial.info
     with pytest.raises(TypeError, match=r"info of trial 7: <object .* cannot be stored as JSON"):
@@ -51,6 +51,6 @@ def test_a_trial_checks_itself(fields, message):
 
 def test_what_a_trial_cannot_be():
     with pytest.raises(ValueError, match="state='done' must be 'pending', 'complete' or 'failed'"):
-        Trial(0, {"x": 1.0}, state="done")
+        Trial(0, {"x": 1.0}, state="done")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="info of trial 3: "):
         Trial(3, {"x": 1.0}, info={"why": object()})

@@ -19,6 +19,7 @@ from bosquet.integrations.botorch import BosquetModel
 from bosquet.models.transform import moments, transform
 from bosquet.strategies import get
 from bosquet.strategies.base import Task
+from bosquet.strategies.gp_strategy import GPStrategy
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -58,6 +59,7 @@ def history(direction="minimize", noise=None, n=24, space=SPACE):
 def ours(past, strategy):
     """The same fit by bosquet alone; what turns z into values; rows of every path."""
     chosen = get(strategy)
+    assert isinstance(chosen, GPStrategy)
     chosen.transforms = False
     data = past.dataset()
     fitted = chosen.fit(Task(past.space, past), data, np.random.default_rng(0))

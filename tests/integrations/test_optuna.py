@@ -12,6 +12,7 @@ import bosquet as bq
 from bosquet.integrations.optuna import BosquetSampler, suggest_config
 from bosquet.strategies.base import Proposal, Strategy
 from bosquet.study import views
+from tests.support import present
 
 PROPOSAL = "bosquet:proposal"
 
@@ -71,7 +72,7 @@ class Watched(Strategy):
 # -- with a space ----------------------------------------------------------------------------
 
 
-def test_whole_configurations_by_short_and_qualified_names(space):
+def test_whole_configurations_by_short_and_qualified_names(space: bq.Space):
     sampler = BosquetSampler(space, "random", seed=1)
     study = study_with(sampler)
     study.optimize(by_short_names, n_trials=12)
@@ -153,21 +154,24 @@ def test_what_the_space_does_not_have_is_random():
 def test_the_structure_is_inferred_and_told(caplog):
     optuna.logging.set_verbosity(optuna.logging.INFO)
     sampler = BosquetSampler(strategy="random", seed=0)
-    study = study_with(sampler)
-    assert sampler.space is None
+    storage = optuna.storages.InMemoryStorage()
+    study = study_with(sampler, storage=storage)
+    before = sampler.space
+    assert before is None
     study.optimize(by_short_names, n_trials=8)
     told = [message for message in caplog.messages if message.startswith("Inferred from")]
     assert [message.splitlines()[0] for message in told] == [
         "Inferred from 1 trials: Space with 1 path",
         "Inferred from 2 trials: Space with 2 paths",
     ]
-    assert sampler.space.n_paths == 2
-    stored = study._storage.get_study_system_attrs(study._study_id)["bosquet:space"]
-    assert bq.Space.from_dict(stored) == sampler.space
+    inferred = present(sampler.space)
+    assert inferred.n_paths == 2
+    study_id = storage.get_study_id_from_name(study.study_name)
+    stored = storage.get_study_system_attrs(study_id)["bosquet:space"]
+    assert bq.Space.from_dict(stored) == inferred
     for trial in study.trials:
-        assert set(sampler.space.configure(lambda d, t=trial: t.params[d.name])) == set(
-            trial.params
-        )
+        asked = trial.params
+        assert set(inferred.configure(lambda d: asked[d.name])) == set(asked)  # noqa: B023
 
 
 def test_every_option_is_tried_soon():
@@ -359,9 +363,16 @@ def test_threads_and_pickles(space):
 @pytest.mark.parametrize("with_space", [True, False])
 def test_trials_that_have_ended_are_read_once(space, with_space, monkeypatch):
     reads = []
+
+    def counted(function):
+        def read(*of):
+            reads.append(function)
+            return function(*of)
+
+        return read
+
     for name in ("to_parameter", "ended"):
-        original = getattr(views, name)
-        monkeypatch.setattr(views, name, lambda *of, f=original: reads.append(f) or f(*of))
+        monkeypatch.setattr(views, name, counted(getattr(views, name)))
     study = study_with(BosquetSampler(space if with_space else None, "random", seed=0))
     study.optimize(by_short_names, n_trials=30)
     reads.clear()

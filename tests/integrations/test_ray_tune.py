@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import pytest
 
 import bosquet as bq
+from tests.support import present
 from tests.test_docs import ROOT
 
 with warnings.catch_warnings():
@@ -51,7 +53,7 @@ def test_suggestions_and_results():
     alg = search()
     configs = {name: alg.suggest(name) for name in "abcdef"}
     assert all(SPACE.validate(config) == config for config in configs.values())
-    assert len(alg.optimizer.pending) == 6
+    assert len(present(alg.optimizer).pending) == 6
     alg.on_trial_complete("a", {"loss": 0.5})
     alg.on_trial_complete("b", error=True)
     alg.on_trial_complete("c", {"loss": math.nan})
@@ -62,7 +64,7 @@ def test_suggestions_and_results():
     alg.on_trial_complete("f", {"loss": None})
     alg.on_trial_complete("a", {"loss": 9.0})  # once more, and unknown: nothing happens
     alg.on_trial_complete("z", {"loss": 9.0})
-    trials = alg.optimizer.history.trials
+    trials = present(alg.optimizer).history.trials
     assert [t.config for t in trials] == list(configs.values())
     assert [t.value for t in trials] == [0.5, None, None, None, 0.25, None]
     assert [t.reason for t in trials][1:4] == [
@@ -70,7 +72,7 @@ def test_suggestions_and_results():
         "loss is nan",
         "no loss was reported",
     ]
-    assert not alg.optimizer.pending
+    assert not present(alg.optimizer).pending
 
 
 def test_the_direction_is_that_of_the_mode():
@@ -151,7 +153,7 @@ def test_evaluated_points_and_points_to_evaluate():
     alg.add_evaluated_point({"lr": 0.03, "model": "svm", "C": 0.25}, 0.7, error=True)
     alg.add_evaluated_point({"lr": 0.04, "model": "svm", "C": 0.25}, None, pruned=True,
                             intermediate_values=[3.0, 2.0])  # fmt: skip
-    assert [t.value for t in alg.optimizer.history.trials] == [0.7, None, 2.0]
+    assert [t.value for t in present(alg.optimizer).history.trials] == [0.7, None, 2.0]
     with pytest.raises(bq.ConfigError, match="'C'"):
         alg.add_evaluated_point({"lr": 0.02, "model": "svm"}, 0.7)
 
@@ -175,10 +177,10 @@ def test_search_properties():
         alg.suggest("a")
     assert alg.set_search_properties("loss", "max", DOMAINS)
     assert alg.suggest("a")
-    assert alg.optimizer.history.direction == "maximize"
+    assert present(alg.optimizer).history.direction == "maximize"
     assert not alg.set_search_properties("loss", "max", DOMAINS)  # it has a space already
     assert alg.set_search_properties("loss", "max", {"epochs": 3})
-    assert len(alg.optimizer.pending) == 1
+    assert len(present(alg.optimizer).pending) == 1
     with pytest.raises(RuntimeError, match="`metric`"):
         BosquetSearch(SPACE).suggest("a")
 
@@ -341,7 +343,7 @@ def start_ray():
 def run(program, *arguments):
     """A program that has ended, and what it printed; one that hangs is killed."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    output: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.run(command, cwd=ROOT, timeout=PATIENCE, **output)
 
 

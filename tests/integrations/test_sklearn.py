@@ -26,7 +26,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bosquet as bq
-from bosquet.integrations.sklearn import BosquetSearchCV, _Declared, _history
+from bosquet.integrations.sklearn import BosquetSearchCV, Declared, history_of_folds
+from tests.support import present
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_scikit_learns_own_checks(estimator, check):
 
 
 def test_results_have_the_columns_of_scikit_learn(data):
-    settings = {"n_iter": 4, "cv": 3, "random_state": 0, "return_train_score": True}
+    settings: dict[str, Any] = {"n_iter": 4, "cv": 3, "random_state": 0, "return_train_score": True}
     space = {"C": stats.loguniform(1e-2, 1e2), "kernel": ["linear", "rbf"]}
     theirs = RandomizedSearchCV(SVC(), space, **settings).fit(*data)
     ours = BosquetSearchCV(SVC(), space, strategy="sobol", **settings).fit(*data)
@@ -298,18 +299,18 @@ def test_noise_is_what_candidates_and_folds_do_not_explain():
     space = bq.Space(X_ONLY)
     trials = [bq.Trial(i, {"x": i / 400}) for i in range(400)]
     effect = rng.normal(size=(400, 1)) + 5 * rng.normal(size=5)
-    quiet = _history(space, trials, effect)
-    assert max(t.noise_variance for t in quiet.trials) < 1e-25
-    noisy = _history(space, trials, effect + 0.3 * rng.normal(size=(400, 5)))
+    quiet = history_of_folds(space, trials, effect)
+    assert max(present(t.noise_variance) for t in quiet.trials) < 1e-25
+    noisy = history_of_folds(space, trials, effect + 0.3 * rng.normal(size=(400, 5)))
     assert np.mean([t.noise_variance for t in noisy.trials]) == pytest.approx(0.3**2 / 5, rel=0.1)
-    assert _history(space, trials[:1], effect[:1]).trials[0].noise_variance is None
+    assert history_of_folds(space, trials[:1], effect[:1]).trials[0].noise_variance is None
 
 
 def test_a_failed_candidate_has_no_part_in_the_noise():
     space = bq.Space(X_ONLY)
     trials = [bq.Trial(i, {"x": i / 4}) for i in range(3)]
     folds = np.array([[1.0, 2.0], [np.nan, 1.0], [2.0, 3.5]])
-    first, failed, last = _history(space, trials, folds).trials
+    first, failed, last = history_of_folds(space, trials, folds).trials
     assert failed.state == "failed"
     assert (first.value, last.value) == (1.5, 2.75)
     assert first.noise_variance == pytest.approx(0.25**2 / 2)  # residuals +-0.125, n / (n - 1) = 2
@@ -340,7 +341,7 @@ def test_no_candidate_comes_twice(data):
 
 
 def test_workers(data):
-    settings = {"n_iter": 6, "cv": 2, "strategy": "sobol", "random_state": 0}
+    settings: dict[str, Any] = {"n_iter": 6, "cv": 2, "strategy": "sobol", "random_state": 0}
     space = {"C": bq.Float(0.1, 1)}
     alone = BosquetSearchCV(SVC(), space, **settings).fit(*data)
     with joblib.parallel_config(backend="threading", n_jobs=4):
@@ -370,7 +371,7 @@ def test_a_dask_cluster(data):
 
 
 def test_lists_of_dicts_share_what_is_equal():
-    declared = _Declared(
+    declared = Declared(
         [
             {"scale": ["a", "b"], "model": [SVC()], "model__C": stats.uniform(1, 9)},
             {"scale": ["a", "b"], "model": [Ridge()], "model__alpha": stats.randint(1, 5)},
@@ -404,22 +405,23 @@ def test_lists_of_dicts_share_what_is_equal():
     ],
 )
 def test_values(declared, parameter):
-    assert _Declared({"x": declared}).space.parameters == (("x", parameter),)
+    assert Declared({"x": declared}).space.parameters == (("x", parameter),)
 
 
 def test_distributions_without_bounds():
-    ((_, C),) = _Declared({"C": stats.expon(scale=100)}).space.parameters
+    ((_, C),) = Declared({"C": stats.expon(scale=100)}).space.parameters
+    assert isinstance(C, bq.Float)
     assert C.log
     assert C.low == pytest.approx(0.1, rel=0.01)
     assert C.high == pytest.approx(690, rel=0.01)
-    ((_, n),) = _Declared({"n": stats.poisson(20)}).space.parameters
+    ((_, n),) = Declared({"n": stats.poisson(20)}).space.parameters
     assert isinstance(n, bq.Int)
     assert n.low < 20 < n.high
 
 
 def test_shared_sub_spaces_of_estimators():
     svc, ridge = SVC(), Ridge()
-    declared = _Declared({"m": {svc: {}, ridge: {}, "drop": {}, (svc, ridge): {"m__tol": [1, 2]}}})
+    declared = Declared({"m": {svc: {}, ridge: {}, "drop": {}, (svc, ridge): {"m__tol": [1, 2]}}})
     assert declared.space.is_active("m__tol", {"m": "SVC()"})
     assert not declared.space.is_active("m__tol", {"m": "drop"})
     assert declared.params_of({"m": "SVC()", "m__tol": 1})["m"] is svc

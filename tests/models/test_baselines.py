@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -8,6 +10,7 @@ from bosquet.models import baselines
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.tree_linear import TreeGP, TreeLinear
 from bosquet.testing.conformance import and_or_space, plain_tree_space, tree_space
+from tests.support import present
 
 MODELS = {
     "independent": lambda space: baselines.independent(space, "matern52"),
@@ -104,7 +107,12 @@ def test_arc_distances():
     """Inactive is one radius from every value; values are chords of the arc apart."""
     space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {}})})
     covariance = baselines.ArcCovariance(space, "se", 0.5)
-    rows = [{"m": "a", "x": 0.0}, {"m": "a", "x": 1.0}, {"m": "a", "x": 0.3}, {"m": "b"}]
+    rows: list[dict[str, Any]] = [
+        {"m": "a", "x": 0.0},
+        {"m": "a", "x": 1.0},
+        {"m": "a", "x": 0.3},
+        {"m": "b"},
+    ]
     X = space.to_unit(rows)
     E = covariance.embed(X, space.activity(X))[:, 1:]  # without the choice
     squared = ((E[:, None] - E[None]) ** 2).sum(axis=2)
@@ -156,7 +164,7 @@ def test_marginal_and_tree_ei_have_one_posterior():
             for feature, slot in zip(c.features, c.lengths, strict=True):
                 named[f"length {feature.dimension} {feature.kind}"] = eta[slot]
     assert set(named) == set(tree.hyper.names)
-    posterior = TreeGP(tree, X, z).posterior(tree.hyper.recall(named))
+    posterior = TreeGP(tree, X, z).posterior(present(tree.hyper.recall(named)))
     for config in space.sample(3, 8):
         x, path = space.to_unit(config)[None], space.path(config)
         for one, other in zip(

@@ -107,7 +107,7 @@ def test_votes_against_a_loop_over_trials_and_parameters():
             gap /= len(query) - 1  # all variables, the branching choice aside
             other = sum(query[n] != config[n] for n in both & {"c", "d"})
             other += 2 * (query["m"] != config["m"])  # a node of its own on either side
-            weight = np.exp(-0.5 * (gap / model._length**2 + 2.0 * other))
+            weight = np.exp(-0.5 * (gap / model.length**2 + 2.0 * other))
             odds += (-6.0 if fails else 6.0) * weight
         expected = -np.log1p(np.exp(-odds))
         row = space.to_unit(query)[None]
@@ -118,23 +118,25 @@ def test_a_trial_does_not_predict_itself():
     """Here a vote of its own would make 0.6 the best reach."""
     space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
     X = np.random.default_rng(1).random((20, 2))
-    model = Feasibility(space, X, X[:, 0] < 0.5)
-    ordered, mismatch = model._distances(model._X, model._nodes)
+    failed = X[:, 0] < 0.5
+    model = Feasibility(space, X, failed)
+    distances = ((X[:, None] - X) ** 2).mean(axis=2)
+    votes = np.where(failed, -6.0, 6.0)
 
     def likelihood(length):
-        weights = model._weights(ordered, mismatch, length)
+        weights = np.exp(-0.5 * distances / length**2)
         np.fill_diagonal(weights, 0.0)
-        return log_expit((2.0 + weights @ model._votes) * np.sign(model._votes)).sum()
+        return log_expit((2.0 + weights @ votes) * np.sign(votes)).sum()
 
-    assert model._length == max(feasibility._LENGTHS, key=likelihood) == 0.3
+    assert model.length == max(feasibility.LENGTHS, key=likelihood) == 0.3
 
 
 def test_of_very_many_trials_some_choose_the_reach(monkeypatch):
     space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
     X = np.random.default_rng(0).random((1500, 2))
     model = Feasibility(space, X, X[:, 0] < 0.4)
-    monkeypatch.setattr(feasibility, "_LOOKED_AT", 10_000)
-    assert model._length == Feasibility(space, X, X[:, 0] < 0.4)._length
+    monkeypatch.setattr(feasibility, "LOOKED_AT", 10_000)
+    assert model.length == Feasibility(space, X, X[:, 0] < 0.4).length
     low, high = np.exp(model.log_probability(np.array([[0.2, 0.5], [0.7, 0.5]]), (0,)))
     assert low < 0.05
     assert high > 0.95

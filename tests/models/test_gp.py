@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 import bosquet as bq
-from bosquet.kernels.components import Component
+from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import Feature, features_of
 from bosquet.models.gp import AdditiveGP
 from bosquet.models.priors import Hyperparameters
@@ -45,7 +45,9 @@ def make_components(space, rng):
         dims = [d for d in node.dimensions if d not in space.tree.children]
         features = tuple(f for d in dims for f in features_of(space.dimensions[d]))
         ordered = tuple(f for f in features if f.kind == "difference")
-        for kind, mine in (("matern52", features), ("se", ordered), ("constant", ())):
+        kinds: list[tuple[Kind, tuple[Feature, ...]]]
+        kinds = [("matern52", features), ("se", ordered), ("constant", ())]
+        for kind, mine in kinds:
             if kind == "constant" and node.index == 0:
                 continue
             if mine or kind == "constant":
@@ -117,8 +119,10 @@ def repeated(X, Z, y, noise, rng):
 def case(request):
     name, _, repeats = request.param.partition(", ")
     space = spaces()[name]
-    components, hyper, theta, *data, rng = problem(space, seed=3)
-    return space, components, hyper, theta, *(repeated(*data, rng) if repeats else data), rng
+    components, hyper, theta, X, Z, y, noise, rng = problem(space, seed=3)
+    if repeats:
+        X, Z, y, noise = repeated(X, Z, y, noise, rng)
+    return space, components, hyper, theta, X, Z, y, noise, rng
 
 
 def test_likelihood_equals_the_dense_one(case):
@@ -307,6 +311,6 @@ def test_many_queries_are_answered_in_pieces(monkeypatch):
     belief = on_path(posterior, [0, 1])
     queries = rng.random((40, X.shape[1]))
     whole = belief.moments(queries)
-    monkeypatch.setattr("bosquet.models.gp._ENTRIES", 50)
+    monkeypatch.setattr("bosquet.models.gp.ENTRIES", 50)
     for one, other in zip(whole, belief.moments(queries), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -54,7 +54,7 @@ def test_the_likelihood_is_the_dense_one(make_space, repeats):
         lengths = rng.choice(LENGTHS, len(space))
         level = float(rng.choice(NOISES))
         cliques = [mine for mine in cliques_by_node(space, edges) if mine]
-        found = likelihood(cliques, lengths, level)
+        found = likelihood(cliques, lengths.tolist(), level)
         parts, hyper = paper_additive(space, edges, dict(enumerate(lengths)), level)
         eta = hyper.eta(hyper.mean)
         K = np.diag(np.where(np.isnan(noise), level, noise) + NOISE_FLOOR)

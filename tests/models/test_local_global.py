@@ -155,7 +155,7 @@ def test_a_repeated_inducing_point_does_no_harm():
     once, twice = outside.summarise(U), outside.summarise(np.vstack([U, U]))
     queries = np.random.default_rng(0).random((10, 2))
     means = [kernel.cross(queries, s.X) @ kernel.condition(s).alpha for s in (once, twice)]
-    np.testing.assert_allclose(*means, atol=1e-4)
+    np.testing.assert_allclose(means[0], means[1], atol=1e-4)
 
 
 def test_what_is_outside_helps_inside_as_long_as_its_residual_counts(monkeypatch):
@@ -180,8 +180,8 @@ def test_what_is_outside_helps_inside_as_long_as_its_residual_counts(monkeypatch
         error(gp.posterior(theta)),
         error(SpaceGP(covariance, *inside).posterior(theta)),
     )
-    explained = Outside._explained
-    monkeypatch.setattr(Outside, "_explained", lambda self, *K: (*explained(self, *K)[:2], 0.0))
+    explained = Outside.explained
+    monkeypatch.setattr(Outside, "explained", lambda self, *K: (*explained(self, *K)[:2], 0.0))
     certain = error(gp.posterior(theta))
     assert ours < 0.75 * local
     assert certain > 2 * ours
@@ -198,8 +198,8 @@ def test_local_noise_is_kept_where_noise_differs():
     inside[35:45] = True
     covariance = Covariance(box(1), *add_tree(box(1)))
     noise = np.full(50, np.nan)
-    parts = [(x[rows, None], z[rows], noise[rows]) for rows in (inside, ~inside)]
-    ours, full = LocalGlobalGP(covariance, *parts, m=5), SpaceGP(covariance, x[:, None], z)
+    near, far = ((x[rows, None], z[rows], noise[rows]) for rows in (inside, ~inside))
+    ours, full = LocalGlobalGP(covariance, near, far, m=5), SpaceGP(covariance, x[:, None], z)
     variances = []
     for gp in (ours, full):
         theta = gp.fit([covariance.hyper.mean])[0]

@@ -56,10 +56,9 @@ def test_the_same_generator_gives_the_same_chain_and_burn_in_is_dropped():
 
     one, two = (chain(log_density, [3.0], n=5, seed=4) for _ in range(2))
     np.testing.assert_array_equal(one, two)
-    edge = {"bounds": (np.full(1, -9.0), np.full(1, 9.0))}
-    whole = slice_sample(
-        log_density, np.array([3.0]), np.ones(1), 25, np.random.default_rng(4), **edge
-    )
+    start, widths, rng = np.array([3.0]), np.ones(1), np.random.default_rng(4)
+    edges = np.full(1, -9.0), np.full(1, 9.0)
+    whole = slice_sample(log_density, start, widths, 25, rng, bounds=edges)
     np.testing.assert_array_equal(whole[20:], one)
 
 

@@ -1,5 +1,7 @@
 """Leaves against Gaussian processes written out by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -103,12 +105,14 @@ def test_a_leaf_predicts_from_all_rows_with_its_own_hyperparameters():
     alone = treed(space, X, z, noise, leaf_only=True)[0].posterior(theta)
     i = int(leaf_of[10])
     rows = posterior.tree.leaves[i].cell.rows
-    own = SpaceGP(covariance, X[rows], z[rows], noise[rows])
+    alike = SpaceGP(covariance, X[rows], z[rows], noise[rows])
     eta = posterior.leaves[i].samples[0].eta
     np.testing.assert_array_equal(alone.leaves[i].samples[0].eta, eta)
     found = alone.on_path((0,)).moments(queries[10:11])
-    ours = [own.posterior(t) for t in thetas if np.allclose(covariance.hyper.eta(np.array(t)), eta)]
-    np.testing.assert_allclose(found, ours[0].on_path((0,)).moments(queries[10:11]))
+    (common,) = (t for t in thetas if np.allclose(covariance.hyper.eta(np.array(t)), eta))
+    np.testing.assert_allclose(
+        found, alike.posterior(np.array(common)).on_path((0,)).moments(queries[10:11])
+    )
 
 
 def test_one_leaf_is_the_plain_model():
@@ -175,7 +179,7 @@ def test_leaves_that_earn_nothing_share_the_samples_of_the_root():
     X, z = jagged(30)
     gp, _ = treed(box(), X, z, earned=True, inference="mcmc")
     leaves = gp.posterior(gp.fit([gp.hyper.mean])[0]).leaves
-    chains = {leaf.own: set() for leaf in leaves}
+    chains: dict[bool, set[Any]] = {leaf.own: set() for leaf in leaves}
     for leaf in leaves:
         chains[leaf.own].add(tuple(tuple(one.eta) for one in leaf.samples))
     assert len(chains[False]) == 1 < sum(not leaf.own for leaf in leaves)

@@ -52,8 +52,10 @@ def test_discrete_spaces_are_searched_to_the_best_value():
 
 def test_candidates_lie_on_their_path():
     space = bq.benchmarks.and_or(3).space
-    search = PathSearch(space, lambda _: None, None)
+    covariance = Covariance(space, *add_tree(space))
     good = space.to_unit(space.sample(0, 4))
+    posterior = SpaceGP(covariance, good, np.zeros(4)).posterior(covariance.hyper.mean)
+    search = PathSearch(space, posterior.on_path, LowerBound(1.0))
     for path in list(space.tree.paths())[:5]:
         rows = search.candidates(path, good, 50, np.random.default_rng(0))
         assert {space.path(config) for config in space.from_unit(rows)} == {path}

@@ -117,7 +117,7 @@ def test_where_corners_are_many_the_ascent_finds_the_best(monkeypatch, seed):
     steps = TwoStep(space, posterior, LogEI(best=-0.5))
     paths = list(space.tree.paths())
     every = steps.rank(paths, [0, 0], rng)
-    monkeypatch.setattr(module, "_ENUMERATED", 1)
+    monkeypatch.setattr(module, "ENUMERATED", 1)
     found = steps.rank(paths, [0, 0], rng)
     for path in paths:
         best, near = (next(p.value for p in ps if p.path == path) for ps in (every, found))

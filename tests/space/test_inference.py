@@ -6,7 +6,9 @@ from hypothesis import given, settings
 
 from bosquet import Choice, Float, Int, Space, SpaceError
 from bosquet.space.inference import Asked, infer_space
+from bosquet.space.parameter import Parameter
 from tests.space.strategies import relaxed, spaces
+from tests.support import present
 
 
 def asked(space, config, whole=True, names=None):
@@ -20,6 +22,10 @@ def asked(space, config, whole=True, names=None):
     return Asked({n: values[n] for n in kept}, {n: parameters[n] for n in kept}, whole)
 
 
+def inferred_from(seen):
+    return present(infer_space(seen))
+
+
 def trials(*configs, domains, whole=True):
     return [Asked(c, {name: domains[name] for name in c}, whole) for c in configs]
 
@@ -29,10 +35,10 @@ def trials(*configs, domains, whole=True):
 def test_every_trial_is_explained(space):
     rng = np.random.default_rng(0)
     seen = [asked(space, config) for config in space.sample(rng, 100, by="path")]
-    inferred = infer_space(seen)
+    inferred = inferred_from(seen)
     if space.n_paths <= 6:  # each has been visited often: nothing is left to chance
         for trial in seen:
-            config = inferred.configure(lambda d, v=trial.values: v[d.name])
+            config = inferred.configure(lambda d, of=trial.values: of[d.name])
             assert set(config) == set(trial.values)
 
 
@@ -66,14 +72,14 @@ def test_the_declared_space_comes_back(example):
         for d in example.dimensions
     }
     configs = example.sample(np.random.default_rng(0), 60)
-    inferred = infer_space(trials(*configs, domains=domains))
+    inferred = inferred_from(trials(*configs, domains=domains))
     assert dict(inferred.parameters)["model"] == Choice(renamed)
     assert inferred.n_paths == example.n_paths
 
 
 def test_one_trial_says_nothing_about_conditions(example):
     config = {"scale": "none", "lr": 0.01, "model": "boosting", "trees": 20}
-    inferred = infer_space([asked(example, config)])
+    inferred = inferred_from([asked(example, config)])
     assert inferred.n_paths == 1
     assert len(inferred) == 4
     assert infer_space([]) is None
@@ -83,14 +89,14 @@ def test_trials_that_did_not_end_say_nothing_about_absence(example):
     svm = {"scale": "none", "lr": 0.01, "model": "svm", "kernel": "linear"}
     whole = [asked(example, svm)]
     cut = asked(example, svm, whole=False, names=3)
-    assert infer_space([*whole, cut]).n_paths == 1
-    assert infer_space([*whole, asked(example, svm, names=3)]).n_paths == 1  # nothing explains it
+    assert inferred_from([*whole, cut]).n_paths == 1
+    assert inferred_from([*whole, asked(example, svm, names=3)]).n_paths == 1  # nothing explains it
     boosting = {"scale": "none", "lr": 0.01, "model": "boosting", "trees": 20}
     kernel = "model=svm/kernel"
-    partial = infer_space([*whole, asked(example, boosting, whole=False)])
+    partial = inferred_from([*whole, asked(example, boosting, whole=False)])
     assert partial.is_active(kernel, {"model": "boosting"})
     assert not partial.is_active("model=forest|boosting/trees", {"model": "svm"})
-    ended = infer_space([*whole, asked(example, boosting)])
+    ended = inferred_from([*whole, asked(example, boosting)])
     assert not ended.is_active(kernel, {"model": "boosting"})
 
 
@@ -110,7 +116,7 @@ def test_an_integer_may_decide():
     )
     units = Int(1, 64)
     expected = {1: {}, 2: {}, 3: {"units_2": units}, (2, 3): {"units_1": units}}
-    inferred = infer_space(seen)
+    inferred = inferred_from(seen)
     assert dict(inferred.parameters) == {
         "layers": Choice(expected, ordered=True),
         "units_0": units,
@@ -119,26 +125,26 @@ def test_an_integer_may_decide():
     many = trials(
         *({"layers": n} | ({"c": 0.5} if n > 2 else {}) for n in (1, 2, 3)), domains=DOMAINS | wide
     )
-    assert infer_space(many).n_paths == 1
+    assert inferred_from(many).n_paths == 1
 
 
 def test_a_parent_is_asked_for_before_its_child():
     seen = trials({"a": "x", "c": 0.5, "b": "x"}, {"a": "y", "b": "y"}, domains=DOMAINS)
-    assert infer_space(seen).is_active("c", {"a": "x", "b": "y"})
-    assert not infer_space(seen).is_active("c", {"a": "y", "b": "x"})
+    assert inferred_from(seen).is_active("c", {"a": "x", "b": "y"})
+    assert not inferred_from(seen).is_active("c", {"a": "y", "b": "x"})
 
 
 def test_of_two_explanations_the_better_one_counts():
     first = [{"a": "x", "b": "x", "c": 0.5}, {"a": "y", "b": "y"}]
-    assert not infer_space(trials(*first, domains=DOMAINS)).is_active("c", {"b": "y", "a": "x"})
+    assert not inferred_from(trials(*first, domains=DOMAINS)).is_active("c", {"b": "y", "a": "x"})
     more = trials(*first, {"a": "x", "b": "y", "c": 0.1}, domains=DOMAINS)
-    assert infer_space(more).is_active("c", {"a": "x", "b": "y"})
-    assert not infer_space(more).is_active("c", {"a": "y", "b": "x"})
+    assert inferred_from(more).is_active("c", {"a": "x", "b": "y"})
+    assert not inferred_from(more).is_active("c", {"a": "y", "b": "x"})
 
 
 def test_what_nothing_explains_is_always_there():
     both = [{"a": a, "b": b} | ({"c": 0.5} if a == b == "x" else {}) for a in "xy" for b in "xy"]
-    inferred = infer_space(trials(*both, domains=DOMAINS))
+    inferred = inferred_from(trials(*both, domains=DOMAINS))
     assert inferred.n_paths == 2  # one of the two choices is taken for the reason
 
 
@@ -156,16 +162,16 @@ def test_what_nothing_explains_is_always_there():
 )
 def test_ranges_that_vary_are_joined(one, other, hull):
     seen = [Asked({"x": None}, {"x": p}, whole=True) for p in (one, other)]
-    assert dict(infer_space(seen).parameters)["x"] == hull
+    assert dict(inferred_from(seen).parameters)["x"] == hull
 
 
 def test_the_same_name_with_other_ranges_in_other_branches():
     def trial(a, high):
-        domains = {"a": Choice(["x", "y", "z"]), "c": Float(0, high or 1)}
+        domains: dict[str, Parameter] = {"a": Choice(["x", "y", "z"]), "c": Float(0, high or 1)}
         values = {"a": a} | ({"c": 0.5} if high else {})
         return Asked(values, {name: domains[name] for name in values}, whole=True)
 
-    inferred = infer_space([trial("x", 1), trial("y", 100), trial("z", 0)])
+    inferred = inferred_from([trial("x", 1), trial("y", 100), trial("z", 0)])
     assert dict(inferred.parameters) == {
         "a": Choice({"x": {"c": Float(0, 1)}, "y": {"c": Float(0, 100)}, "z": {}})
     }
@@ -174,11 +180,11 @@ def test_the_same_name_with_other_ranges_in_other_branches():
 def test_two_kinds_under_one_name():
     seen = [Asked({"x": 1}, {"x": p}, whole=True) for p in (Int(0, 3), Float(0, 3))]
     with pytest.raises(SpaceError, match="'x' was asked for as an integer from 0 to 3 and as a f"):
-        infer_space(seen)
+        inferred_from(seen)
 
 
 def test_a_trial_that_did_not_end_makes_no_choice_a_reason():
     domains = {"a": Choice(["x", "y", "z"]), "c": Float(0, 1)}
     seen = trials({"a": "x", "c": 0.5}, {"a": "y", "c": 0.5}, {"a": "x"}, domains=domains)
     cut = trials({"a": "z"}, domains=domains, whole=False)
-    assert infer_space([*seen, *cut]).n_paths == 1
+    assert inferred_from([*seen, *cut]).n_paths == 1

@@ -11,6 +11,11 @@ from bosquet.space.skeleton import walk
 from tests.space.strategies import build, finite_declarations, forbids, relaxed
 
 
+def equal(a, b):
+    """Two parameters that must be equal."""
+    return bq.Constraint(lambda c: c[a] == c[b], on=[a, b])
+
+
 def keys(configs):
     return sorted(repr(list(config.items())) for config in configs)
 
@@ -39,7 +44,7 @@ def test_of_a_finite_space_it_is_the_enumeration(declaration, data):
 def test_whole_branches_are_left_out_at_once():
     """10^40 configurations, of which a chain of constraints leaves three."""
     names = [f"n{i}" for i in range(40)]
-    chain = [bq.Constraint(lambda c, a=a, b=b: c[a] == c[b], on=[a, b]) for a, b in pairwise(names)]
+    chain = [equal(a, b) for a, b in pairwise(names)]
     space = bq.Space(
         {name: bq.Int(0, 9) for name in names}, [*chain, bq.Forbid({"n0": list(range(7))})]
     )

@@ -75,4 +75,4 @@ def test_what_people_read():
 def test_a_dict_is_no_acquisition_value():
     """As strategies of version 0.1 had it: Proposal(config, info)."""
     with pytest.raises(TypeError, match="the value of a Proposal must be a number, not dict"):
-        Proposal(config(0), {"why": "once"})
+        Proposal(config(0), {"why": "once"})  # type: ignore[arg-type]

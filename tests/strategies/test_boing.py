@@ -1,5 +1,6 @@
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,11 +8,13 @@ import pytest
 import bosquet as bq
 from bosquet.data import History, Trial
 from bosquet.search.region import Region
+from bosquet.search.subregion import subregion
 from bosquet.strategies import BOinG, BOinGPlus
 from bosquet.strategies import boing as module
 from bosquet.strategies.boing import Switching, switching
 from bosquet.strategies.choosing import feasibility_of
 from bosquet.testing import STRATEGY_CHECKS
+from tests.support import present
 
 
 class Early(BOinG):
@@ -77,6 +80,7 @@ def test_trials_of_other_branches_inform_through_shared_variables():
         }
     )
     rng = np.random.default_rng(0)
+    rows: list[dict[str, Any]]
     rows = [{"s": float(s), "m": "a", "x": float(x)} for s, x in rng.random((30, 2))]
     rows += [{"s": 0.9, "m": "b", "y": 0.5}, {"s": 0.1, "m": "b", "y": 0.4}]
     trials = [Trial(i, c, "complete", (c["s"] - 0.3) ** 2) for i, c in enumerate(rows)]
@@ -107,7 +111,7 @@ def test_far_targets_are_compressed_and_their_zero_is_the_mean_of_all():
     assert z[3] < z[4] < 30.0
     assert noise[4] < noise[3]
     plain, _ = BOinG.paper().targets(data, inside)
-    np.testing.assert_allclose(plain, (y - np.mean(y)) / np.std(y))
+    np.testing.assert_allclose(plain, (data.y - np.mean(y)) / np.std(y))
 
 
 def test_log_costs_reach_the_forest():
@@ -171,10 +175,9 @@ def test_the_state_comes_from_the_history_alone():
 @pytest.mark.usefixtures("always_turbo")
 def test_turbo_works_in_the_largest_of_the_sampled_subregions(monkeypatch):
     seen = []
-    original = module.subregion
 
     def spy(*arguments):
-        found = original(*arguments)
+        found = subregion(*arguments)
         seen.append(found[0])
         return found
 
@@ -235,12 +238,11 @@ def test_the_forest_stays_away_from_failures():
     strategy = BOinG()
     found = {}
     for feasibility in (None, feasibility_of(task)):
-        forest = strategy._forest(task, data, np.random.default_rng(1))
+        forest = strategy.forest(task, data, np.random.default_rng(1))
+        rngs = [np.random.default_rng(seed) for seed in range(4)]
         found[feasibility is None] = [
-            strategy._global(task, data, forest, feasibility, set(), np.random.default_rng(seed))[
-                "x"
-            ]
-            for seed in range(4)
+            present(strategy.global_best(task, data, forest, feasibility, set(), rng))["x"]
+            for rng in rngs
         ]
     assert min(found[False]) > 0.45
     assert min(found[True]) < 0.45
@@ -248,7 +250,7 @@ def test_the_forest_stays_away_from_failures():
 
 def test_bad_arguments_are_said():
     with pytest.raises(ValueError, match="model='gp' must be one of lgpga, local, full"):
-        BOinG(model="gp")
+        BOinG(model="gp")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="points_per_dimension=0 must be a positive integer"):
         BOinG(points_per_dimension=0)
     with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):

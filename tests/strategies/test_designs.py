@@ -41,7 +41,7 @@ def test_with_very_many_paths_the_design_visits_options_evenly():
 
 
 def test_with_very_many_nested_paths_options_are_weighed_by_their_paths(monkeypatch):
-    monkeypatch.setattr("bosquet.strategies.base._COUNTED_PATHS", 8)
+    monkeypatch.setattr("bosquet.strategies.base.COUNTED_PATHS", 8)
     space = bq.benchmarks.unbalanced(20).space
     labels = {space.path_label(config) for config in run(space, 21)}
     assert len(labels) == 21

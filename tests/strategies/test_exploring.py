@@ -34,6 +34,7 @@ def test_a_model_without_hope_is_helped_every_second_time(space, number, gain, e
     found = next_or_explored(
         batch, 6, np.random.default_rng(0), lambda: wanted, lambda proposal: proposal.value
     )
+    assert found is not None
     assert (found is not wanted) == explored_now
     assert ("nothing seems left to gain" in found.why) == explored_now
 
@@ -43,7 +44,9 @@ def test_what_is_explored_is_a_path_visited_least():
     optimizer = bq.Optimizer(TREE, "sobol", seed=0, history=history)
     optimizer.tell({"kind": "a", "x": 0.5}, 1.0)
     batch = Batch(Task(TREE, optimizer.history, index=1))
-    assert explored(batch, "for a test", np.random.default_rng(0)).config == {"kind": "b"}
+    found = explored(batch, "for a test", np.random.default_rng(0))
+    assert found is not None
+    assert found.config == {"kind": "b"}
 
 
 def test_where_nothing_is_left_nothing_is_explored():

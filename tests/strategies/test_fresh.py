@@ -1,6 +1,7 @@
 """New configurations down to the last one; "exhausted" only when nothing is left."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ from bosquet.strategies.base import Proposal, Task, propose
 from tests.space.strategies import build, finite_declarations, relaxed
 
 
+def equal(a, b):
+    """Two parameters that must be equal."""
+    return bq.Constraint(lambda c: c[a] == c[b], on=[a, b])
+
+
 def visited(opt, sizes, most=200):
     """All configurations proposed in batches, each once."""
-    keys = []
+    keys: list[Any] = []
     for i in range(most):
         try:
             trials = opt.ask(sizes[i % len(sizes)])
@@ -88,7 +94,7 @@ def test_only_the_space_decides_whether_anything_is_left():
 def test_few_of_very_many_are_found():
     """10^12 configurations, four of which are allowed."""
     names = [f"n{i}" for i in range(12)]
-    same = [bq.Constraint(lambda c, a=a, b=b: c[a] == c[b], on=[a, b]) for a, b in pairwise(names)]
+    same = [equal(a, b) for a, b in pairwise(names)]
     space = bq.Space(
         {name: bq.Int(0, 9) for name in names}, [*same, bq.Forbid({"n0": [*range(6)]})]
     )

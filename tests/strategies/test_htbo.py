@@ -9,6 +9,7 @@ import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.data import History, Trial
 from bosquet.models.transform import Targets
+from bosquet.search.tree_path import PathSearch
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
 from bosquet.strategies.choosing import Ask
@@ -39,23 +40,28 @@ def asked(space, objective, n, strategy, **options):
     ).ask()
 
 
-def test_every_leaf_is_searched_with_its_own_posterior(monkeypatch):
+@pytest.fixture
+def seen(monkeypatch):
+    """Of the search of each leaf: its region, belief and acquisition."""
     seen = []
-    original = module.PathSearch
 
-    class Spy(original):
+    class Spy(PathSearch):
         def __init__(self, space, belief_on, acquisition, feasibility, region=None):
-            seen.append((region, belief_on((0,)).beliefs[0]))
+            seen.append((region, belief_on((0,)).beliefs[0], acquisition))
             super().__init__(space, belief_on, acquisition, feasibility, region=region)
 
     monkeypatch.setattr(module, "PathSearch", Spy)
+    return seen
+
+
+def test_every_leaf_is_searched_with_its_own_posterior(seen):
     info = asked(interval(), rough, 25, HTBO()).info
     assert info["leaf"]["leaves"] == len(seen) > 2
-    edges = sorted((float(r.lower[0]), float(r.upper[0])) for r, _ in seen)
+    edges = sorted((float(r.lower[0]), float(r.upper[0])) for r, _, _ in seen)
     assert edges[0][0] == 0.0
     assert edges[-1][1] == 1.0
     assert all(a[1] == b[0] for a, b in pairwise(edges))
-    means = {float(belief.moments(np.array([[0.5]]))[1][0]) for _, belief in seen}
+    means = {float(belief.moments(np.array([[0.5]]))[1][0]) for _, belief, _ in seen}
     assert len(means) == len(seen)
 
 
@@ -92,7 +98,7 @@ def test_fits_also_start_from_short_lengths_and_from_noise(warp):
     X, z = np.array([[0.2], [0.7]]), np.array([1.0, -1.0])
     gp = treed(X, z, warp)
     prior = gp.hyper.eta(gp.hyper.mean)
-    short, loud = (gp.hyper.eta(start) - prior for start in gp._starts)
+    short, loud = (gp.hyper.eta(start) - prior for start in gp.starts)
     assert np.flatnonzero(loud).tolist() == [gp.hyper.noise]
     assert prior[-1] + loud[-1] == pytest.approx(np.log(0.1))
     assert np.count_nonzero(short) == 1
@@ -148,7 +154,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
         leaf = posterior.leaves[posterior.tree.leaf_of(x)[0]]
         values = [LogEI(best).value(*belief.moments(x))[0] for belief in leaf.on_path((0,))]
         expected[config["x"]] = np.log(np.mean(np.exp(values)))
-    assert found.config["x"] == max(expected, key=expected.get)
+    assert found.config["x"] == max(expected, key=lambda x: expected[x])
     assert found.value == pytest.approx(max(expected.values()))
 
 
@@ -157,7 +163,7 @@ def test_the_grid_covers_all_paths_and_what_is_near_the_best():
     space = problem.space
     good = space.to_unit(space.sample(0, 2))
     paths = list(space.tree.paths())
-    rows = module._grid(space, paths, good, np.random.default_rng(0))
+    rows = module.sobol_grid(space, paths, good, np.random.default_rng(0))
     assert set(rows) == set(paths)
     assert sum(len(X) for X in rows.values()) == 20_000 + 10
     for path, X in rows.items():
@@ -166,7 +172,7 @@ def test_the_grid_covers_all_paths_and_what_is_near_the_best():
     assert np.abs(rows[best][:10] - good[0]).max() < 0.01
 
 
-def test_known_noise_counts_by_leaf():
+def test_known_noise_counts_by_leaf(seen):
     """Where evaluations are quiet, more is learned from one: the acquisition says so."""
     space = interval()
     rng = np.random.default_rng(0)
@@ -178,13 +184,14 @@ def test_known_noise_counts_by_leaf():
     strategy = HTBO(least=15, transforms=False)
     task = Task(space, History(space, trials), index=40)
     data = task.history.dataset()
-    posterior = strategy.fit(task, data, rng).posterior
+    fitted = strategy.fit(task, data, rng)
+    posterior = fitted.posterior
     spread = np.var(data.y)
     np.testing.assert_allclose(
         posterior.noise(np.array([[0.2], [0.9]])), [1e-4 / spread, 1.0 / spread]
     )
-    searches = [module._LeafSearch(task, 0.0)._search(leaf) for leaf in posterior.leaves]
-    assert [s._acquisition.samples[0].noise for s in searches] == [
+    assert strategy.next(Ask(task, fitted, 0.0, data.X, task.taken, rng)) is not None
+    assert [acquisition.samples[0].noise for _, _, acquisition in seen] == [
         pytest.approx(leaf.noise[0]) for leaf in posterior.leaves
     ]
 
@@ -221,10 +228,10 @@ def test_bad_arguments_are_said():
     with pytest.raises(ValueError, match="least=1 must be an integer of at least 2"):
         HTBO(least=1)
     with pytest.raises(ValueError, match="inference='vi' must be one of map, mcmc"):
-        HTBO(inference="vi")
+        HTBO(inference="vi")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="search='sobol' must be one of box, grid"):
-        HTBO(search="sobol")
+        HTBO(search="sobol")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="warp='cdf' must be True, False, 'beta'"):
-        HTBO(warp="cdf")
+        HTBO(warp="cdf")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="use warp=False"):
         AddTree(warp=True, acquisition="node-ucb", interactions=False)

@@ -198,11 +198,11 @@ def test_exploration():
 
 def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match="features='cubic' must be one of linear, fourier"):
-        TreeEI(features="cubic")
+        TreeEI(features="cubic")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="leaf='all' must be one of own, path"):
-        TreeEI(leaf="all")
+        TreeEI(leaf="all")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="search='three-step' must be one of two-step, full"):
-        TreeEI(search="three-step")
+        TreeEI(search="three-step")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k=0 must be a positive integer"):
         TreeEI(k=0)
     with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):

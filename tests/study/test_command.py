@@ -13,6 +13,7 @@ import pytest
 import bosquet as bq
 from bosquet.study import Command
 from bosquet.study.evaluate import NoValue
+from tests.support import present
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are POSIX ones")
 
@@ -181,7 +182,7 @@ def test_commands_in_minimize(tmp_path, monkeypatch):
         5: None,
         8: None,
     }
-    assert sorted(trial.value for trial in result.history.complete) == [5, 8]
+    assert sorted(present(trial.value) for trial in result.history.complete) == [5, 8]
     (pid,) = (int(file.stem) for file in tmp_path.glob("*.pid"))
     assert_ends(pid)
 

@@ -7,15 +7,17 @@ import subprocess
 import sys
 import time
 from functools import partial
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 from bosquet.data import alike
 from bosquet.study import load_history, progress
+from tests.support import constant, told_before
 
 SPACE = bq.Space({"x": bq.Float(0, 1)})
-OPTIONS = {"n_trials": 40, "seed": 0, "strategy": "random"}
+OPTIONS: dict[str, Any] = {"n_trials": 40, "seed": 0, "strategy": "random"}
 
 
 def broken(config):
@@ -68,7 +70,7 @@ def test_five_failures_alike_stop_a_run_without_any_value(n_jobs):
 
 def test_every_kind_of_failure_counts():
     for value in (math.nan, None, "0.3"):
-        result = bq.maximize(lambda _, v=value: v, SPACE, progress=False, **OPTIONS)
+        result = bq.maximize(constant(value), SPACE, progress=False, **OPTIONS)
         assert len(result.trials) == 5
         assert "the objective returned" in result.stopped
 
@@ -142,8 +144,8 @@ def test_raise_chains_the_error_and_keeps_the_trials(tmp_path):
     assert str(caught.value).startswith("trial 2 failed: ZeroDivisionError: division by zero")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert caught.value.__cause__.__traceback__ is not None
-    assert [t.state for t in caught.value.history.trials] == ["complete", "complete", "failed"]
-    assert load_history(file).trials == caught.value.history.trials
+    assert [t.state for t in told_before(caught.value).trials] == ["complete", "complete", "failed"]
+    assert load_history(file).trials == told_before(caught.value).trials
 
 
 def test_raise_where_nothing_was_raised():
@@ -155,12 +157,12 @@ def test_raise_in_workers():
     with pytest.raises(bq.EvaluationError, match=r"failed: ValueError: no such file") as caught:
         bq.minimize(broken, SPACE, n_jobs=2, on_failure="raise", **OPTIONS)
     assert caught.value.__cause__ is None
-    assert 1 <= len(caught.value.history.failed) <= 2  # two may end at once
+    assert 1 <= len(told_before(caught.value).failed) <= 2  # two may end at once
 
 
 def test_other_words_are_refused():
     with pytest.raises(ValueError, match="on_failure='ignore' must be 'stop', 'continue' or"):
-        bq.minimize(broken, SPACE, on_failure="ignore", **OPTIONS)
+        bq.minimize(broken, SPACE, on_failure="ignore", **OPTIONS)  # type: ignore[arg-type]
 
 
 # -- who is told -----------------------------------------------------------------------------
@@ -177,8 +179,8 @@ def test_a_result_without_a_value_shows_the_last_reason_once():
 
 
 def test_a_run_that_found_nothing_says_so_unless_it_shall_be_silent(capsys):
-    for options, lines in (({}, 1), ({"progress": False}, 0)):
-        bq.minimize(lambda _: 1 / 0, SPACE, **options, **OPTIONS)
+    for options, lines in ((OPTIONS, 1), (OPTIONS | {"progress": False}, 0)):
+        bq.minimize(lambda _: 1 / 0, SPACE, **options)
         said = capsys.readouterr()
         assert said.out == ""
         assert said.err.count("\n") == said.err.count("division by zero") == lines
@@ -236,10 +238,9 @@ def test_lines_where_there_is_no_terminal(capsys):
 def test_lines_now_and_then(capsys, monkeypatch):
     now = itertools.count(0.0, 3.0)
     monkeypatch.setattr(progress, "LINE_EVERY", 10.0)
-    lines = progress.Lines(None)
     history = bq.minimize(lambda c: c["x"], SPACE, n_trials=1, seed=0).history
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
-    lines._began = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    lines = progress.Lines(None)
     for _ in range(12):
         lines.ended(history.trials[0], history)
     seconds = [float(line.split()[-2]) for line in capsys.readouterr().err.splitlines()]

@@ -8,18 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 from bosquet.study import load_history
+from tests.support import optuna_study, present
 
 optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
 SPACE = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"n": bq.Int(1, 500)}})})
-FORK = None if sys.platform == "win32" else multiprocessing.get_context("fork")
-OPTIONS = {"n_trials": 30, "seed": 0, "strategy": "random", "progress": False}
+OPTIONS: dict[str, Any] = {"n_trials": 30, "seed": 0, "strategy": "random", "progress": False}
 
 
 def value(config):
@@ -49,7 +50,7 @@ def test_twenty_kills(tmp_path):
     rng = random.Random(0)
     kills = 0
     for attempt in range(200):
-        process = FORK.Process(target=study, args=(file, told))
+        process = multiprocessing.get_context("fork").Process(target=study, args=(file, told))
         process.start()
         before = told.stat().st_size
         if attempt >= 5:  # the first ones die while the file is being made
@@ -59,7 +60,7 @@ def test_twenty_kills(tmp_path):
         if process.exitcode is not None:
             break
         if kills < 20:
-            os.kill(process.pid, signal.SIGKILL)
+            process.kill()
             kills += 1
         process.join()
     assert process.exitcode == 0, "the last run did not end well"
@@ -92,12 +93,14 @@ def stuck_study(storage, told, ready):
 
 def killed_in_an_evaluation(storage, told, ready):
     """Runs `stuck_study` until it hangs, kills it, and returns what it was evaluating."""
-    process = FORK.Process(target=stuck_study, args=(storage, told, ready))
+    process = multiprocessing.get_context("fork").Process(
+        target=stuck_study, args=(storage, told, ready)
+    )
     process.start()
     while not ready.exists() or not ready.read_text():
         assert process.is_alive()
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.join()
     return json.loads(ready.read_text())
 
@@ -117,7 +120,10 @@ def test_three_processes_on_one_study_one_of_them_killed(storage, tmp_path):
     """Its trial is taken up by the others; all trials are told once, no point comes twice."""
     told, ready = tmp_path / "told", tmp_path / "ready"
     told.touch()
-    others = [FORK.Process(target=study, args=(storage, told, ready)) for _ in range(2)]
+    others = [
+        multiprocessing.get_context("fork").Process(target=study, args=(storage, told, ready))
+        for _ in range(2)
+    ]
     for process in others:
         process.start()
     config = killed_in_an_evaluation(storage, told, ready)
@@ -130,10 +136,9 @@ def test_three_processes_on_one_study_one_of_them_killed(storage, tmp_path):
     assert len({trial.key for trial in stored}) == 30
     assert all(trial.value == value(trial.config) for trial in stored)
     assert config in [trial.config for trial in stored]
-    optuna_study = optuna.load_study(study_name="bosquet", storage=url_of(storage))
-    lost = [row for row in optuna_study.trials if "bosquet:lost" in row.user_attrs]
+    with optuna_study(url_of(storage)) as seen:
+        lost = [row for row in seen.trials if "bosquet:lost" in row.user_attrs]
     assert [SPACE.unqualify(row.params) for row in lost] == [config]
-    optuna_study._storage._backend.engine.dispose()
 
 
 def url_of(storage):
@@ -157,7 +162,7 @@ def test_ctrl_c_ends_a_parallel_run_and_its_workers(tmp_path):
     process = subprocess.Popen(
         [sys.executable, script, file], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    assert [process.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+    assert [present(process.stdout).readline() for _ in range(2)] == ["begun\n"] * 2
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=20)[0] == "interrupted\n"  # workers hold no pipe open
     assert process.returncode == 0
@@ -192,7 +197,7 @@ def test_ctrl_c_while_workers_start(tmp_path):
         text=True,
         start_new_session=True,
     )
-    assert [process.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+    assert [present(process.stdout).readline() for _ in range(2)] == ["begun\n"] * 2
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)  # workers hold no pipe open
     assert (out, err, process.returncode) == ("interrupted 0\n", "", 0)

@@ -7,12 +7,14 @@ import textwrap
 import time
 import types
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 from bosquet.study import Command, read_study
 from bosquet.study.fingerprint import changes, fingerprint_of
+from tests.support import present
 
 pytest.importorskip("optuna")
 
@@ -23,9 +25,9 @@ def loaded(tmp_path, source, name="objective"):
     """A name of a module with this source, loaded anew."""
     file = tmp_path / f"module_{len(list(tmp_path.iterdir()))}.py"
     file.write_text(textwrap.dedent(source))
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    spec = present(importlib.util.spec_from_file_location(file.stem, file))
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    present(spec.loader).exec_module(module)
     return getattr(module, name)
 
 
@@ -98,7 +100,7 @@ def test_lambdas_methods_partials_and_objects(tmp_path):
 
 
 def test_without_a_source_the_name_counts():
-    typed = {}
+    typed: dict[str, Any] = {}
     exec("def objective(config): return 0.0", typed)
     assert fingerprint_of(typed["objective"]) == {
         "kind": "function",

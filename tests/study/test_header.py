@@ -1,12 +1,14 @@
 """Descriptions of studies that were tampered with, come from the future, or are not finished."""
 
 import re
+import shutil
 
 import pytest
 
 import bosquet as bq
 from bosquet.cli import main
 from bosquet.study import load_history, read_study
+from tests.support import optuna_study
 
 optuna = pytest.importorskip("optuna")
 
@@ -17,10 +19,16 @@ def objective(config):
     return config["x"]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    file = tmp_path_factory.mktemp("made") / "r.db"
+    bq.minimize(objective, SPACE, n_trials=2, strategy="random", storage=file)
+    return file
+
+
 @pytest.fixture
-def file(tmp_path):
-    bq.minimize(objective, SPACE, n_trials=2, strategy="random", storage=tmp_path / "r.db")
-    return tmp_path / "r.db"
+def file(made, tmp_path):
+    return shutil.copy(made, tmp_path / "r.db")
 
 
 def tamper(file, change):
@@ -74,6 +82,11 @@ def test_a_damaged_description_is_named(file, change, message, capsys):
         assert "Traceback" not in said
 
 
+def stored_trials(storage):
+    """The trials themselves, which can be damaged."""
+    return storage.get_all_trials(storage.get_study_id_from_name("bosquet"), deepcopy=False)
+
+
 @pytest.mark.parametrize(
     ("attribute", "value", "message"),
     [
@@ -90,7 +103,7 @@ def test_a_damaged_description_is_named(file, change, message, capsys):
 def test_a_damaged_trial_is_named(attribute, value, message):
     storage = optuna.storages.InMemoryStorage()
     bq.minimize(objective, SPACE, n_trials=2, strategy="random", storage=storage)
-    storage._get_trial(1).user_attrs[f"bosquet:{attribute}"] = value
+    stored_trials(storage)[1].user_attrs[f"bosquet:{attribute}"] = value
     with pytest.raises(bq.StorageError, match=f"trial 1 .*{message}"):
         read_study(storage)
 
@@ -98,7 +111,7 @@ def test_a_damaged_trial_is_named(attribute, value, message):
 def test_a_trial_of_a_round_without_the_one_before_does_not_count():
     storage = optuna.storages.InMemoryStorage()
     bq.minimize(objective, SPACE, n_trials=2, strategy="random", storage=storage)
-    storage._get_trial(1).user_attrs["bosquet:round"] = 3
+    stored_trials(storage)[1].user_attrs["bosquet:round"] = 3
     assert len(read_study(storage).history) == 1
 
 
@@ -114,13 +127,12 @@ def half_made(file, direction="MINIMIZE"):
 
 @pytest.mark.parametrize("direction", ["MINIMIZE", "MAXIMIZE"])
 def test_a_half_made_study_is_finished(tmp_path, direction, monkeypatch):
-    monkeypatch.setattr("bosquet.study.optuna_store._HEADER_PATIENCE", 0.05)
+    monkeypatch.setattr("bosquet.study.optuna_store.HEADER_PATIENCE", 0.05)
     half_made(tmp_path / "r.db", direction)
     for look in (read_study, load_history):
         with pytest.raises(bq.StorageError, match="it is empty; its process ended while it made"):
             look(tmp_path / "r.db")
     result = bq.minimize(objective, SPACE, n_trials=3, storage=tmp_path / "r.db")
     assert load_history(tmp_path / "r.db") == result.history
-    study = optuna.load_study(study_name="bosquet", storage=f"sqlite:///{tmp_path}/r.db")
-    assert study.direction.name == "MINIMIZE"
-    study._storage._backend.engine.dispose()
+    with optuna_study(f"sqlite:///{tmp_path}/r.db") as study:
+        assert study.direction.name == "MINIMIZE"

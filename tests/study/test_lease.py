@@ -13,6 +13,7 @@ from bosquet.study.lease import Lease
 from bosquet.study.optuna_store import OptunaStore, Wanted
 from bosquet.study.owner import Owner, begin_run, end_run
 from bosquet.study.storages import open_storage
+from tests.support import optuna_study
 
 optuna = pytest.importorskip("optuna")
 
@@ -47,6 +48,11 @@ def holder(opened):
     return storage.get_study_system_attrs(study_id).get("bosquet:lease")
 
 
+def lease(opened, owner):
+    storage, study_id = opened
+    return Lease(storage, study_id, owner)
+
+
 def put(opened, owner):
     """As if a process held the lease."""
     storage, study_id = opened
@@ -55,10 +61,11 @@ def put(opened, owner):
 
 
 def test_threads_hold_it_one_after_the_other(opened, owner):
-    inside, overlaps, done = [], [], []
+    inside: list[int] = []
+    overlaps, done = [], []
 
     def work():
-        mine = Lease(*opened, owner)
+        mine = lease(opened, owner)
         for _ in range(5):
             term = mine.acquire()
             overlaps.append(len(inside))
@@ -79,8 +86,8 @@ def test_threads_hold_it_one_after_the_other(opened, owner):
 
 
 def test_a_living_holder_is_waited_for(opened, owner):
-    term = Lease(*opened, owner).acquire()
-    waiting = threading.Thread(target=lambda: Lease(*opened, owner).acquire().end())
+    term = lease(opened, owner).acquire()
+    waiting = threading.Thread(target=lambda: lease(opened, owner).acquire().end())
     waiting.start()
     waiting.join(0.3)
     assert waiting.is_alive()
@@ -92,21 +99,21 @@ def test_a_living_holder_is_waited_for(opened, owner):
 def test_a_holder_that_died_here_is_replaced_at_once(opened, owner):
     put(opened, Owner(owner.host, 2**30, "long ago", "r", owner.beat))
     began = time.monotonic()
-    Lease(*opened, owner).acquire().end()
+    lease(opened, owner).acquire().end()
     assert time.monotonic() - began < 2
 
 
 def test_a_holder_elsewhere_is_replaced_when_it_stops_renewing(opened, owner, monkeypatch):
-    monkeypatch.setattr(lease_module, "_PATIENCE", 0.5)
+    monkeypatch.setattr(lease_module, "PATIENCE", 0.5)
     put(opened, Owner("elsewhere", 1, "", "r", owner.beat + 1e6))  # its clock does not matter
     began = time.monotonic()
-    Lease(*opened, owner).acquire().end()
+    lease(opened, owner).acquire().end()
     assert 0.5 <= time.monotonic() - began < 5
 
 
 def test_a_long_holder_renews_it(opened, owner, monkeypatch):
-    monkeypatch.setattr(lease_module, "_RENEW_EVERY", 0.02)
-    term = Lease(*opened, owner).acquire()
+    monkeypatch.setattr(lease_module, "RENEW_EVERY", 0.02)
+    term = lease(opened, owner).acquire()
     first = holder(opened)["owner"]["beat"]
     give_up = time.monotonic() + 10
     while holder(opened)["owner"]["beat"] == first and time.monotonic() < give_up:
@@ -117,7 +124,7 @@ def test_a_long_holder_renews_it(opened, owner, monkeypatch):
 
 
 def test_a_lease_that_was_taken_is_not_released_for_its_new_holder(opened, owner):
-    term = Lease(*opened, owner).acquire()
+    term = lease(opened, owner).acquire()
     put(opened, Owner("elsewhere", 1, "", "r", owner.beat))
     term.end()
     assert holder(opened)["owner"]["host"] == "elsewhere"
@@ -125,13 +132,13 @@ def test_a_lease_that_was_taken_is_not_released_for_its_new_holder(opened, owner
 
 def test_a_new_row_ends_it(opened, owner):
     storage, study_id = opened
-    term = Lease(*opened, owner).acquire()
+    term = lease(opened, owner).acquire()
     storage.create_new_trial(study_id)
     term.spend()
     token = holder(opened)["token"]
     term.end()
     assert holder(opened)["token"] == token  # nothing is written to let go
-    next_term = Lease(*opened, owner).acquire()
+    next_term = lease(opened, owner).acquire()
     assert holder(opened)["token"] != token
     next_term.end()
 
@@ -139,7 +146,7 @@ def test_a_new_row_ends_it(opened, owner):
 def test_what_nobody_understands_is_replaced(opened, owner):
     storage, study_id = opened
     storage.set_study_system_attr(study_id, "bosquet:lease", ["not", "a", "lease"])
-    Lease(*opened, owner).acquire().end()
+    lease(opened, owner).acquire().end()
     assert holder(opened) is None
 
 
@@ -191,7 +198,6 @@ def test_the_lease_is_hidden_from_the_users_attributes(tmp_path):
     bq.minimize(
         lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=2, storage=tmp_path / "r.db"
     )
-    study = optuna.load_study(study_name="bosquet", storage=f"sqlite:///{tmp_path}/r.db")
-    assert set(study.user_attrs) == {"bosquet"}
-    json.dumps(study.user_attrs)
-    study._storage._backend.engine.dispose()
+    with optuna_study(f"sqlite:///{tmp_path}/r.db") as study:
+        assert set(study.user_attrs) == {"bosquet"}
+        json.dumps(study.user_attrs)

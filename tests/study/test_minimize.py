@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from tests.support import constant, present, told_before
 
 
 @pytest.fixture
@@ -18,13 +19,13 @@ def value(config):
 
 
 def test_minimize_and_maximize_keep_the_users_sign(space):
-    low = bq.minimize(value, space, n_trials=20, seed=0)
-    high = bq.maximize(value, space, n_trials=20, seed=0)
+    low = bq.minimize(value, space, n_trials=20, seed=0, strategy="sobol")
+    high = bq.maximize(value, space, n_trials=20, seed=0, strategy="sobol")
     assert len(low.trials) == len(high.trials) == 20
-    assert low.best_value == min(t.value for t in low.trials) == value(low.best_config)
-    assert high.best_value == max(t.value for t in high.trials) == value(high.best_config)
+    assert low.best_value == min(present(t.value) for t in low.trials) == value(low.best_config)
+    assert high.best_value == max(present(t.value) for t in high.trials) == value(high.best_config)
     assert low.best == low.best_trial == low.history.best
-    assert high.best.config == high.best_config
+    assert present(high.best).config == high.best_config
     assert low.stopped == "all 20 trials done"
     assert "20 trials" in str(low)
 
@@ -84,12 +85,12 @@ def test_a_bad_evaluation_costs_one_failed_trial(space, behaviour, reason):
 
     result = bq.minimize(objective, space, n_trials=4, seed=0)
     assert [t.state for t in result.trials] == ["complete", "failed", "complete", "complete"]
-    assert result.trials[1].reason.startswith(reason)
+    assert present(result.trials[1].reason).startswith(reason)
 
 
 def test_what_numbers_may_be(space):
     for number in (1, np.float32(1), np.array(1.0), True):
-        assert bq.minimize(lambda _, n=number: n, space, n_trials=1).best_value == 1.0
+        assert bq.minimize(constant(number), space, n_trials=1).best_value == 1.0
 
 
 def test_noise_reaches_the_trial(space):
@@ -152,7 +153,7 @@ def test_what_a_broken_callback_raises_carries_the_trials(space):
 
     with pytest.raises(OSError, match="disk full") as caught:
         bq.minimize(value, space, n_trials=10, seed=0, callbacks=[broken])
-    assert len(caught.value.history.trials) == 3
+    assert len(told_before(caught.value).trials) == 3
     assert "attribute 'history'" in caught.value.__notes__[0]
 
 
@@ -161,25 +162,25 @@ def test_failures_say_where_they_happened(space):
         return config["typo"]
 
     result = bq.minimize(objective, space, n_trials=1, seed=0)
-    assert result.trials[0].reason.startswith("KeyError: 'typo' (test_minimize.py:")
-    assert result.trials[0].reason.endswith(" in objective)")
+    assert present(result.trials[0].reason).startswith("KeyError: 'typo' (test_minimize.py:")
+    assert present(result.trials[0].reason).endswith(" in objective)")
 
 
 def test_things_that_are_not_functions(space):
     with pytest.raises(TypeError, match="must be functions, not 3"):
-        bq.minimize(3, space, n_trials=1)
+        bq.minimize(3, space, n_trials=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must be functions, not 'x'"):
-        bq.minimize(value, space, n_trials=1, callbacks=["x"])
+        bq.minimize(value, space, n_trials=1, callbacks=["x"])  # type: ignore[list-item]
 
 
 def test_a_space_with_hardly_anything_feasible_is_searched_to_its_end():
     space = bq.Space(
-        {"a": bq.Int(1, 300), "b": bq.Int(1, 300)},
+        {"a": bq.Int(1, 200), "b": bq.Int(1, 200)},
         constraints=[lambda c: c["a"] % 50 == 0 and c["b"] % 60 == 0],
     )
     for strategy in ("random", "sobol"):
         result = bq.minimize(lambda c: 0.0, space, n_trials=40, seed=0, strategy=strategy)
-        assert len(result.trials) == 30
+        assert len(result.trials) == 12
         assert result.stopped.startswith("space exhausted")
 
 
@@ -192,7 +193,11 @@ def test_an_exhausted_space_ends_the_study():
 
 
 def test_the_objective_may_spoil_its_config(space):
-    result = bq.minimize(lambda c: c.clear() or 0.0, space, n_trials=3, seed=0)
+    def objective(config):
+        config.clear()
+        return 0.0
+
+    result = bq.minimize(objective, space, n_trials=3, seed=0)
     assert all(space.validate(t.config) for t in result.trials)
 
 
@@ -208,13 +213,13 @@ def test_limits_are_checked(space):
         bq.minimize(value, space)
     for bad in (0, -3, 2.5, True):
         with pytest.raises(ValueError, match="n_trials="):
-            bq.minimize(value, space, n_trials=bad)
+            bq.minimize(value, space, n_trials=bad)  # type: ignore[arg-type]
     for bad in (0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="timeout="):
             bq.minimize(value, space, timeout=bad)
     with pytest.raises(TypeError, match="timeout must be a number"):
-        bq.minimize(value, space, timeout="5")
-    assert len(bq.minimize(value, space, n_trials=np.int64(2)).trials) == 2
+        bq.minimize(value, space, timeout="5")  # type: ignore[arg-type]
+    assert len(bq.minimize(value, space, n_trials=np.int64(2)).trials) == 2  # type: ignore[arg-type]
 
 
 def test_quiet_when_not_a_terminal_and_a_bar_at_one(space, capsys, monkeypatch):

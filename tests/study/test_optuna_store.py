@@ -4,6 +4,8 @@ import json
 import sqlite3
 import sys
 import threading
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import bosquet as bq
 from bosquet.study import load_history
 from bosquet.study.optuna_store import OptunaStore, Wanted
 from bosquet.study.owner import Owner
+from tests.support import optuna_study, told_before
 
 optuna = pytest.importorskip("optuna")
 
@@ -58,14 +61,13 @@ def test_trials_survive_exactly(storage, space):
 def test_optuna_reads_the_same_file(tmp_path, space, capsys):
     file = tmp_path / "runs.db"
     result = bq.maximize(value, space, n_trials=10, seed=0, storage=file, strategy="random")
-    study = optuna.load_study(study_name="bosquet", storage=f"sqlite:///{file}")
-    assert capsys.readouterr() == ("", "")
-    assert study.direction.name == "MAXIMIZE"
-    assert study.best_value == result.best_value
-    assert study.best_params == space.qualify(result.best_config)
-    assert [t.state.name for t in study.trials] == ["COMPLETE"] * 10
-    assert study.user_attrs["bosquet"]["seed"] == 0
-    study._storage._backend.engine.dispose()
+    with optuna_study(f"sqlite:///{file}") as study:
+        assert capsys.readouterr() == ("", "")
+        assert study.direction.name == "MAXIMIZE"
+        assert study.best_value == result.best_value
+        assert study.best_params == space.qualify(result.best_config)
+        assert [t.state.name for t in study.trials] == ["COMPLETE"] * 10
+        assert study.user_attrs["bosquet"]["seed"] == 0
 
 
 @pytest.mark.parametrize("kind", ["memory", "journal", "rdb"])
@@ -77,7 +79,7 @@ def test_storage_objects(tmp_path, space, kind):
         storage = optuna.storages.JournalStorage(backend)
     else:
         storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path}/x.db")
-    options = {"seed": 0, "strategy": "random"}
+    options: dict[str, Any] = {"seed": 0, "strategy": "random"}
     bq.minimize(value, space, n_trials=3, storage=storage, **options)
     result = bq.minimize(value, space, n_trials=6, storage=storage, **options)
     assert result.resumed == 3
@@ -195,10 +197,17 @@ def test_points_that_callbacks_add_are_kept():
 # -- processes that die or meet --------------------------------------------------------------
 
 
-def lose(store):
-    """As if the process of a store had been killed: its pid is another one's."""
-    owner = store._owner
-    store._owner = Owner(owner.host, owner.pid, "long ago", owner.run, owner.beat)
+def row_id(storage, number):
+    """Of a row, by its number in the study."""
+    study_id = storage.get_study_id_from_name("bosquet")
+    return storage.get_trial_id_from_study_id_trial_number(study_id, number)
+
+
+def lose(storage, row):
+    """As if the process of a row had been killed: its pid is another one's."""
+    owner = Owner.from_dict(storage.get_trial(row).user_attrs["bosquet:owner"])
+    dead = replace(owner, started="long ago")
+    storage.set_trial_user_attr(row, "bosquet:owner", dead.to_dict())
 
 
 def test_a_lost_trial_is_queued_again_once_and_then_fails():
@@ -206,13 +215,14 @@ def test_a_lost_trial_is_queued_again_once_and_then_fails():
     trial = bq.Optimizer(space, "random", seed=0).ask()
     file = optuna.storages.InMemoryStorage()
     with opened(file, space) as store:
-        lose(store)
         assert store.register(trial)
+        lose(file, row_id(file, 0))
         seen = store.read()
         assert seen.lost == ((trial, 1),)
         assert not seen.running
         assert not store.end(trial.completed(bq.Evaluation(1.0)))  # taken from it
         assert store.register(trial, 1)
+        lose(file, row_id(file, 1))
         seen = store.read()
         assert [t.reason for t in seen.ended] == ["the process that evaluated it died, twice"]
         assert not seen.lost
@@ -229,7 +239,7 @@ def test_a_value_brought_while_its_process_is_taken_for_dead_counts():
     file = optuna.storages.InMemoryStorage()
     with opened(file, space) as store:
         assert store.register(trial)
-        file.set_trial_user_attr(store._owned[0], "bosquet:lost", "died")
+        file.set_trial_user_attr(row_id(file, 0), "bosquet:lost", "died")
         assert store.end(trial.completed(bq.Evaluation(1.0)))
         assert [t.value for t in store.read().ended] == [1.0]
 
@@ -271,7 +281,7 @@ def test_two_runs_on_one_study_propose_no_point_twice(tmp_path):
 
 def test_ctrl_c_leaves_a_study_that_goes_on_as_if_nothing_happened(tmp_path):
     space = bq.Space({"x": bq.Float(0, 1)})
-    options = {"n_trials": 8, "seed": 0, "strategy": "random"}
+    options: dict[str, Any] = {"n_trials": 8, "seed": 0, "strategy": "random"}
     whole = bq.minimize(lambda c: c["x"], space, **options)
     calls = []
 
@@ -352,7 +362,7 @@ def test_a_corrupt_file(tmp_path, space):
 def test_a_locked_file(tmp_path, space, monkeypatch):
     file = tmp_path / "runs.db"
     run(file, space)
-    monkeypatch.setattr("bosquet.study.storages._LOCK_PATIENCE", 0.01)
+    monkeypatch.setattr("bosquet.study.storages.LOCK_PATIENCE", 0.01)
     monkeypatch.setattr("optuna.storages._rdb.storage.time.sleep", lambda _: None)
     blocker = sqlite3.connect(file, isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")
@@ -388,7 +398,7 @@ def test_a_full_disk_loses_nothing(tmp_path, space, monkeypatch):
     with pytest.raises(bq.StorageError, match=r"database or disk is full \(make room") as caught:
         bq.minimize(value, space, n_trials=200, storage=storage, strategy="random")
     storage.engine.dispose()
-    told = caught.value.history.trials
+    told = told_before(caught.value).trials
     stored = load_history(file).trials
     assert told[: len(stored)] == stored
     assert len(stored) >= 2

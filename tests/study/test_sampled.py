@@ -204,10 +204,15 @@ def test_what_cannot_be_read(capsys):
     unnamed.optimize(lambda t: t.suggest_float("", 0, 1), n_trials=1)
     tampered = made(name="tampered", sampler=optuna.samplers.RandomSampler())
     tampered.optimize(lambda t: t.suggest_float("x", 0, 1), n_trials=1)
-    tampered._storage.set_trial_system_attr(tampered.ask()._trial_id, "bosquet:proposal", [3])
+    storage = optuna.storages.RDBStorage(URL)
+    study_id = storage.get_study_id_from_name("tampered")
+    asked = storage.get_trial_id_from_study_id_trial_number(study_id, tampered.ask().number)
+    storage.set_trial_system_attr(asked, "bosquet:proposal", [3])
     damaged = made(BosquetSampler(bq.Space({"x": bq.Float(0, 1)})), "damaged")
     damaged.optimize(lambda t: t.suggest_float("x", 0, 1), n_trials=1)
-    damaged._storage.set_study_system_attr(damaged._study_id, "bosquet:space", {"schema": 77})
+    study_id = storage.get_study_id_from_name("damaged")
+    storage.set_study_system_attr(study_id, "bosquet:space", {"schema": 77})
+    storage.engine.dispose()
     for name, message in {
         "two": "it has 2 objectives; bosquet reads studies with one",
         "nothing": "no trial has asked for a parameter yet",

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 
 SPACE = bq.Space({"x": bq.Float(0, 1)})
-OPTIONS = {"n_trials": 4, "seed": 0, "strategy": "random"}
+OPTIONS: dict[str, Any] = {"n_trials": 4, "seed": 0, "strategy": "random"}
 SHIFT = 2.0
 
 
@@ -29,13 +30,17 @@ def closure(shift):
 
 
 @pytest.mark.parametrize(
-    "objective", [lambda config: config["x"] + SHIFT, closure(SHIFT)], ids=["lambda", "closure"]
+    ("objective", "workers"),
+    [
+        (lambda config: config["x"] + SHIFT, {"n_jobs": 2}),
+        (closure(SHIFT), {"trial_timeout": 60.0}),
+    ],
+    ids=["lambda", "closure"],
 )
-def test_functions_without_a_name_are_sent_by_value(objective):
+def test_functions_without_a_name_are_sent_by_value(objective, workers):
     pytest.importorskip("cloudpickle")
     expected = bq.minimize(shifted, SPACE, **OPTIONS).trials
-    for options in ({"n_jobs": 2}, {"trial_timeout": 60.0}):
-        assert bq.minimize(objective, SPACE, **options, **OPTIONS).trials == expected
+    assert bq.minimize(objective, SPACE, **workers, **OPTIONS).trials == expected
 
 
 NOTEBOOK = """\
@@ -47,7 +52,7 @@ def shifted(config):
     return config["x"] + SHIFT
 
 space = bq.Space({{"x": bq.Float(0, 1)}})
-result = bq.minimize(shifted, space, n_trials=4, seed=0, strategy="random", n_jobs=2)
+result = bq.minimize(shifted, space, n_trials=4, seed=0, strategy="random", trial_timeout=60)
 print([trial.value for trial in result.trials])
 """
 
@@ -68,7 +73,7 @@ def test_functions_of_a_session_are_sent_by_value(how, tmp_path):
 def test_functions_of_a_session_without_cloudpickle(how, tmp_path):
     """The error comes before anything is stored or started, and names the cures."""
     code = "import sys; sys.modules['cloudpickle'] = None\n" + NOTEBOOK.replace(
-        "n_jobs=2", "n_jobs=2, storage='r.db'"
+        "trial_timeout=60", "trial_timeout=60, storage='r.db'"
     )
     (tmp_path / "script.py").write_text("import os\n")
     done = run_session(how, code, tmp_path)

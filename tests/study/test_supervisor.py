@@ -17,13 +17,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 SPACE = bq.Space({"n": bq.Int(0, 99)})
 SLEEP = "import time; time.sleep(600)"
-LEAVES = {  # what an evaluation leaves running
-    "child": "subprocess.Popen(SLEEP)",
-    "session": "subprocess.Popen(SLEEP, start_new_session=True)",
-    "daemon": "subprocess.run([*PYTHON, 'import os, time; os.fork() or time.sleep(600)'], "
-    "start_new_session=True)",
-    "bare": "subprocess.Popen(SLEEP, start_new_session=True, env={'MARK': os.environ['MARK']})",
-}
 
 
 def living(mark):
@@ -55,57 +48,66 @@ def mark(tmp_path, monkeypatch):
         os.kill(pid, signal.SIGKILL)
 
 
-def leave(kind):
-    names = {"PYTHON": [sys.executable, "-S", "-c"], "SLEEP": [sys.executable, "-S", "-c", SLEEP]}
-    exec(LEAVES[kind], {"subprocess": subprocess, "os": os, **names})
+def leave_processes():
+    """What an evaluation may leave running: four of them."""
+    python = [sys.executable, "-S", "-c"]
+    sleep, daemon = [*python, SLEEP], "import os, time; os.fork() or time.sleep(600)"
+    subprocess.Popen(sleep)
+    subprocess.Popen(sleep, start_new_session=True)
+    subprocess.Popen(sleep, start_new_session=True, env={"MARK": os.environ["MARK"]})
+    subprocess.run([*python, daemon], start_new_session=True)
 
 
 def hangs(config):
-    leave(os.environ["KIND"])
+    leave_processes()
     Path(os.environ["MARK"], f"begun-{os.getpid()}").touch()
-    if os.environ["KIND"] == "session":  # no Python code of this process can run any more
-        ctypes.PyDLL(None).sleep(600)
     time.sleep(600)
 
 
+def hangs_in_c(config):
+    """No Python code of this process can run any more."""
+    leave_processes()
+    Path(os.environ["MARK"], f"begun-{os.getpid()}").touch()
+    ctypes.PyDLL(None).sleep(600)
+
+
 def ends_at_once(config):
-    leave(os.environ["KIND"])
+    leave_processes()
     os._exit(3)
 
 
 def returns(config):
-    leave(os.environ["KIND"])
+    leave_processes()
     return 0.0
 
 
-@pytest.mark.parametrize("kind", LEAVES)
-def test_after_a_kill_of_the_study(kind, mark, tmp_path):
+@pytest.mark.parametrize("objective", ["hangs", "hangs_in_c"])
+def test_after_a_kill_of_the_study(objective, mark, tmp_path):
     code = (
         "import bosquet as bq\n"
-        "from tests.study.test_supervisor import SPACE, hangs\n"
-        "bq.minimize(hangs, SPACE, n_trials=4, n_jobs=2, strategy='random')\n"
+        f"from tests.study.test_supervisor import SPACE, {objective}\n"
+        f"bq.minimize({objective}, SPACE, n_trials=4, n_jobs=2, strategy='random')\n"
     )
-    study = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"KIND": kind})
+    study = subprocess.Popen([sys.executable, "-c", code])
     while len(list(tmp_path.glob("begun-*"))) < 2:
         assert study.poll() is None
         time.sleep(0.02)
-    assert len(living(mark)) == 7  # the study, and for each trial supervisor, worker and child
+    assert len(living(mark)) == 1 + 2 * (2 + 4)  # the study; supervisor, worker and what is left
     study.kill()
     study.wait()
     assert_all_end(mark)
 
 
-@pytest.mark.parametrize("kind", LEAVES)
 @pytest.mark.parametrize(
     ("objective", "reason"),
     [
         (hangs, "timeout of 1 s"),
+        (hangs_in_c, "timeout of 1 s"),
         (ends_at_once, "its worker process exited with code 3"),
         (returns, None),  # what a trial leaves may serve the next one; the end of the run ends it
     ],
 )
-def test_after_a_trial_or_a_run(kind, objective, reason, mark, monkeypatch):
-    monkeypatch.setenv("KIND", kind)
+def test_after_a_trial_or_a_run(objective, reason, mark):
     result = bq.minimize(objective, SPACE, n_trials=1, trial_timeout=1.0, progress=False)
     assert result.trials[0].reason == reason
     assert_all_end(mark)
@@ -218,8 +220,8 @@ def test_nothing_is_started_for_a_parent_that_is_gone(tmp_path):
 def test_processes_are_found_with_and_without_proc(monkeypatch):
     child = subprocess.Popen([sys.executable, "-S", "-c", SLEEP])
     for linux in (True, False):
-        monkeypatch.setattr(supervisor, "_LINUX", linux)
-        assert dict(supervisor._processes())[child.pid] == os.getpid()
-        assert child.pid in supervisor._descendants()
+        monkeypatch.setattr(supervisor, "LINUX", linux)
+        assert dict(supervisor.processes())[child.pid] == os.getpid()
+        assert child.pid in supervisor.descendants()
     child.kill()
     child.wait()

@@ -11,11 +11,13 @@ import weakref
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bosquet as bq
 from bosquet.study import load_history
+from tests.support import present
 
 SPACE = bq.Space({"n": bq.Int(0, 99)})
 
@@ -73,17 +75,17 @@ REASONS = [
 
 
 def test_every_kind_of_trouble_costs_one_trial():
+    space = bq.Space({"n": bq.Int(0, 6)})  # two of them come twice
     result = bq.minimize(
-        troubled, SPACE, n_trials=15, seed=0, strategy="random", n_jobs=2, trial_timeout=0.5
+        troubled, space, n_trials=7, seed=0, strategy="random", n_jobs=2, trial_timeout=0.5
     )
-    assert len(result.trials) == 15
-    assert {t.config["n"] % 5 for t in result.trials} == set(range(5))
+    assert sorted(t.config["n"] for t in result.trials) == list(range(7))
     for trial in result.trials:
         kind = trial.config["n"] % 5
         if kind == 4:
             assert trial.value == trial.config["n"]
         else:
-            assert trial.reason.startswith(REASONS[kind])
+            assert present(trial.reason).startswith(REASONS[kind])
 
 
 class OfItsOwn(BaseException):
@@ -106,14 +108,14 @@ def test_whatever_is_raised_elsewhere_is_the_reason(where, capfd):
     reasons = ["KeyboardInterrupt (", "KeyboardInterrupt: so (", "OfItsOwn: bye (", "GeneratorExit"]
     kinds = [0, 1, 2, 3] if where == "workers" else [1, 2, 3]  # signals are for main threads
     space = bq.Space({"n": bq.Choice(kinds)})
-    options = {"n_trials": 4, "n_jobs": 2, "strategy": "random", "progress": False}
+    options: dict[str, Any] = {"n_trials": 4, "n_jobs": 2, "strategy": "random", "progress": False}
     with ThreadPoolExecutor(2) as executor:
         if where == "threads":
             options["executor"] = executor
         result = bq.minimize(leaves_in_odd_ways, space, **options)
     assert len(result.trials) == len(kinds)
     for trial in result.trials:
-        assert trial.reason.startswith(reasons[trial.config["n"]])
+        assert present(trial.reason).startswith(reasons[trial.config["n"]])
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -169,7 +171,7 @@ def test_a_broken_executor_ends_the_run_with_what_was_found():
             strategy="random", executor=executor, n_jobs=1,
         )  # fmt: skip
     assert len(result.history.failed) == 1
-    assert "BrokenProcessPool" in result.history.failed[0].reason
+    assert "BrokenProcessPool" in present(result.history.failed[0].reason)
     assert result.stopped.startswith("the executor takes no more work") or len(result.trials) == 4
 
 
@@ -180,11 +182,11 @@ class Disconnecting(ThreadPoolExecutor):
         super().__init__(1)
         self.calls = calls
 
-    def submit(self, *call):
+    def submit(self, function, /, *args, **kwargs):
         if self.calls == 0:
             raise ConnectionError("gone")
         self.calls -= 1
-        return super().submit(*call)
+        return super().submit(function, *args, **kwargs)
 
 
 def test_an_executor_that_is_disconnected(tmp_path):
@@ -204,14 +206,14 @@ class Remembering(ThreadPoolExecutor):
 
     def __init__(self):
         super().__init__(2)
-        self.calls = weakref.WeakValueDictionary()
+        self.calls: weakref.WeakValueDictionary[str, Future[Any]] = weakref.WeakValueDictionary()
 
-    def submit(self, function, objective, *args):
-        key = repr((function, objective, args))
+    def submit(self, function, /, *args, **kwargs):
+        key = repr((function, args, kwargs))
         running = self.calls.get(key)
         if running is None:
-            self.calls[key] = running = super().submit(function, objective, *args)
-        answer = Future()
+            self.calls[key] = running = super().submit(function, *args, **kwargs)
+        answer: Future[Any] = Future()
         running.add_done_callback(lambda done: answer.set_result(done.result()))
         return answer
 
@@ -226,9 +228,14 @@ def test_equal_configurations_are_evaluated_each():
     space = bq.Space({"n": bq.Choice([1])})
     known = bq.History(space, [bq.Trial(0, {"n": 1}, "complete", -1.0, noise_variance=1.0)])
     with Remembering() as executor:
-        options = {"n_trials": 8, "strategy": "random", "executor": executor, "n_jobs": 2}
+        options: dict[str, Any] = {
+            "n_trials": 8,
+            "strategy": "random",
+            "executor": executor,
+            "n_jobs": 2,
+        }
         result = bq.minimize(noisy, space, history=known, **options)
-    assert sorted(trial.value for trial in result.trials) == list(range(-1, 8))
+    assert sorted(present(trial.value) for trial in result.trials) == list(range(-1, 8))
 
 
 def test_a_dask_worker_that_dies(tmp_path):
@@ -255,7 +262,7 @@ def test_executor_options_are_checked():
         with pytest.raises(ValueError, match="trial_timeout needs processes of our own"):
             bq.minimize(plain, SPACE, n_trials=2, executor=executor, n_jobs=1, trial_timeout=1)
     with pytest.raises(TypeError, match="executor=3"):
-        bq.minimize(plain, SPACE, n_trials=2, executor=3, n_jobs=1)
+        bq.minimize(plain, SPACE, n_trials=2, executor=3, n_jobs=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n_jobs=0 must be a positive integer"):
         bq.minimize(plain, SPACE, n_trials=2, n_jobs=0)
     with pytest.raises(ValueError, match=r"trial_timeout=-1.0 must be a positive number"):

@@ -32,7 +32,7 @@ from bosquet.text import must_be_one_of
 
 DEEPEST = 4
 _MOST_TRAIN, _MOST_TEST = 1_000, 10_000
-_EPOCHS = 200  # scikit-learn's own maximum: a second or two for the largest networks
+EPOCHS = 200  # scikit-learn's own maximum: a second or two for the largest networks
 _PATIENCE = 10  # and its epochs without progress
 _WORST = 1.0
 
@@ -149,7 +149,7 @@ def error_of(config: Config, split: Split, cap: float) -> float:
     )
     best, idle = np.inf, 0
     with np.errstate(all="ignore"):
-        for _ in range(_EPOCHS):
+        for _ in range(EPOCHS):
             try:
                 network.partial_fit(X_train, split.y_train, classes=(0, 1))
             except ValueError:

@@ -42,7 +42,7 @@ Peer = Callable[[Space, Objective, int, int], None]
 """(space, objective, n_trials, seed): minimises by exactly n_trials calls of the objective."""
 
 _PACKAGES = ("optuna", "torch", "smac", "ConfigSpace", "hyperopt")
-_MAX_ATTEMPTS = 50  # proposals per wanted evaluation, before infeasible ones count as too many
+MAX_ATTEMPTS = 50  # proposals per wanted evaluation, before infeasible ones count as too many
 
 
 def peer_versions() -> dict[str, str]:
@@ -102,7 +102,7 @@ class _Run:
         if violated is None:
             self.evaluated += 1
             return self.objective(config)
-        if self.attempts >= _MAX_ATTEMPTS * self.n_trials:
+        if self.attempts >= MAX_ATTEMPTS * self.n_trials:
             raise RuntimeError(
                 f"{self.attempts} proposals gave only {self.evaluated} of {self.n_trials} "
                 f"feasible configurations; the last one violates {violated}"

@@ -110,7 +110,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _run_search(
         self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any
     ) -> None:
-        declared = _Declared(self.space)
+        declared = Declared(self.space)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._failed: dict[int, dict[str, Any]] = {}  # candidate -> its parameters
         trials: list[Trial] = []
@@ -124,7 +124,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             f"totalling {most * self.n_splits_} fits"
         )
         while len(trials) < self.n_iter:
-            history = _history(declared.space, trials, folds)
+            history = history_of_folds(declared.space, trials, folds)
             try:
                 asked = self._ask(history, seed, min(at_once, self.n_iter - len(trials)))
             except SpaceExhausted:
@@ -151,7 +151,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             raise ValueError(self._all_failed)
         search.call_on_fit_task_end(estimator=self)
         self.space_ = declared.space
-        self.history_ = _history(declared.space, trials, folds)
+        self.history_ = history_of_folds(declared.space, trials, folds)
 
     def _ask(self, history: History, seed: int, n: int) -> list[Trial]:
         """New candidates: the same folds would only give the same scores again."""
@@ -268,7 +268,7 @@ def _failed_like(row: Mapping[str, Any], error_score: float) -> dict[str, Any]:
     return {**row, **times, **parts}
 
 
-def _history(space: Space, asked: Sequence[Trial], folds: Array) -> History:
+def history_of_folds(space: Space, asked: Sequence[Trial], folds: Array) -> History:
     """The trials with the mean over folds, and the variance that this mean has.
 
     A score is taken as candidate + fold + noise: that some folds are harder than others says
@@ -296,7 +296,7 @@ def _history(space: Space, asked: Sequence[Trial], folds: Array) -> History:
 # -- declarations ----------------------------------------------------------------------------
 
 
-class _Declared:
+class Declared:
     """A space as users of scikit-learn write it, as a `Space`; and the way back."""
 
     def __init__(self, declaration: Any) -> None:

@@ -21,8 +21,8 @@ from bosquet.space import Space
 
 _PRIOR = 2.0  # log-odds of success where nothing is known: 88 %
 _VOTE = 6.0  # log-odds of one trial at the very place
-_LENGTHS = (0.15, 0.3, 0.6, 1.2)  # unit coordinates, times the root of the number of variables
-_LOOKED_AT = 128  # successes, and as many failures, by which the reach of a vote is chosen
+LENGTHS = (0.15, 0.3, 0.6, 1.2)  # unit coordinates, times the root of the number of variables
+LOOKED_AT = 128  # successes, and as many failures, by which the reach of a vote is chosen
 _MISMATCH = 2.0  # squared distance of a category, or of a node that only one of both has
 
 
@@ -44,7 +44,7 @@ class Feasibility:
             ordered = [i for i in node.variables if kinds[i] == "difference"]
             self._ordered.append((node.index, ordered))
         self._votes = np.where(failed, -_VOTE, _VOTE)
-        self._length = self._best_length()
+        self.length = self._best_length()
 
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """log P(success) at rows that lie on one path."""
@@ -56,7 +56,7 @@ class Feasibility:
         odds = _PRIOR + weights @ self._votes
         pull = weights * self._votes * expit(-odds)[:, None]  # d log P / d log weight
         gradient = np.zeros_like(X)
-        scale = self._length**2 * max(int(self._counts[list(path)].sum()), 1)
+        scale = self.length**2 * max(int(self._counts[list(path)].sum()), 1)
         for node, dims in self._ordered:
             if node in path and dims:
                 shared = pull * self._nodes[:, node]
@@ -68,7 +68,7 @@ class Feasibility:
         """The weight of every trial at rows of a path."""
         nodes = np.zeros((len(X), self._nodes.shape[1]), dtype=bool)
         nodes[:, list(path)] = True
-        return self._weights(*self._distances(X, nodes), self._length)
+        return self._weights(*self._distances(X, nodes), self.length)
 
     def _weights(self, ordered: Array, mismatch: Array, length: float) -> Array:
         return np.asarray(np.exp(-0.5 * (ordered / length**2 + _MISMATCH * mismatch)))
@@ -94,7 +94,7 @@ class Feasibility:
         """
         failed = self._votes < 0
         groups = [np.flatnonzero(failed), np.flatnonzero(~failed)]
-        looked_at = [rows[:: -(-len(rows) // _LOOKED_AT) or 1] for rows in groups]
+        looked_at = [rows[:: -(-len(rows) // LOOKED_AT) or 1] for rows in groups]
         each = np.concatenate(
             [
                 np.full(len(some), len(rows) / max(len(some), 1))
@@ -110,4 +110,4 @@ class Feasibility:
             odds = _PRIOR + weights @ self._votes
             return float(each @ log_expit(odds * np.sign(self._votes[rows])))
 
-        return max(_LENGTHS, key=likelihood)
+        return max(LENGTHS, key=likelihood)

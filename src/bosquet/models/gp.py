@@ -27,7 +27,7 @@ from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR, merge
 
-_ENTRIES = 500_000  # of cross-covariances that are held at once, by component
+ENTRIES = 500_000  # of cross-covariances that are held at once, by component
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -254,7 +254,7 @@ class PartialPosterior:
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""
         columns = sum(cross.columns for _, cross in self._near)
-        pieces = -(-len(X) * columns // _ENTRIES)
+        pieces = -(-len(X) * columns // ENTRIES)
         if pieces <= 1:
             return self._moments(X)
         parts = [self._moments(part) for part in np.array_split(X, pieces)]

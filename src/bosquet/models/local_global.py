@@ -243,7 +243,7 @@ class Outside:
         """
         K_uu, among = self._kernel.against(U).with_slopes(U)
         K_uo, towards = self._against.with_slopes(U)
-        L, V, residual = self._explained(K_uu, K_uo)
+        L, V, residual = self.explained(K_uu, K_uo)
         noise = self._noise + residual
         W = V / noise
         LB, _ = cholesky(np.eye(len(U)) + W @ V.T)
@@ -270,14 +270,14 @@ class Outside:
 
     def summarise(self, U: Array) -> _Seen:
         """q(u) / p(u) as m observations of u."""
-        L, V, residual = self._explained(self._kernel.cross(U, U), self._against.cross(U))
+        L, V, residual = self.explained(self._kernel.cross(U, U), self._against.cross(U))
         scale = 1.0 / np.sqrt(self._noise + residual)
         # Lambda^-1/2 A' = Q T L^-1, so that the precision A Lambda^-1 A' has the root T L^-1.
         Q, T = qr((V * scale).T, mode="economic")
         R = solve_lower(L, T.T, transposed=True).T
         return _Seen(U, R, Q.T @ (scale * self._z))
 
-    def _explained(self, K_uu: Array, K_uo: Array) -> tuple[Array, Array, Array]:
+    def explained(self, K_uu: Array, K_uo: Array) -> tuple[Array, Array, Array]:
         """The factor L of K_uu, V = L^-1 K_uo, and the variances that U leaves unexplained."""
         L, _ = cholesky(K_uu + _RELATIVE_JITTER * np.diag(np.diag(K_uu)))
         V = solve_lower(L, K_uo)

@@ -99,7 +99,7 @@ class TreedGP:
         earned: bool = False,
     ) -> None:
         self._grow, self._make, self._noise = grow, make, noise
-        self._starts, self._inference = starts, inference
+        self.starts, self._inference = starts, inference
         self._leaf_only, self._earned = leaf_only, earned
         self._root = make(np.arange(len(noise)))
 
@@ -110,7 +110,7 @@ class TreedGP:
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         """A cold fit, one that starts from the prior, has the other starts as well."""
         cold = any(np.array_equal(start, self.hyper.mean) for start in starts)
-        return self._root.fit([*starts, *self._starts] if cold else starts, max_iterations)
+        return self._root.fit([*starts, *self.starts] if cold else starts, max_iterations)
 
     def posterior(self, theta: Array) -> TreedPosterior:
         tree = self._grow()

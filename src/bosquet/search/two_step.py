@@ -29,7 +29,7 @@ from bosquet.search.tree_path import PathEffort, PathSearch, Scored, on_path
 from bosquet.space import Space
 from bosquet.space.tree import Path
 
-_ENUMERATED = 512  # corners of one path that are all looked at
+ENUMERATED = 512  # corners of one path that are all looked at
 _GRID = 17  # values of a variable with Fourier features
 _STARTS = 6  # of the ascent where corners are more
 _ROUNDS = 3
@@ -126,7 +126,7 @@ class TwoStep:
             if len(promises) == wanted:
                 break
         if not promises:  # constraints rule out the corners looked at: anywhere on the path
-            X = rng.random((_ENUMERATED, len(self._space)))
+            X = rng.random((ENUMERATED, len(self._space)))
             X = self._allowed(on_path(self._space, path, X))
             return self.rank_rows({path: X}) if len(X) else []
         return sorted(promises, key=lambda promise: -promise.value)
@@ -141,7 +141,7 @@ class TwoStep:
         corners, too_many = {}, []
         for path in paths:
             levels = self._levels(path)
-            if math.prod(len(values) for values in levels.values()) <= _ENUMERATED:
+            if math.prod(len(values) for values in levels.values()) <= ENUMERATED:
                 corners[path] = self._all_corners(path, levels)
             else:
                 corners[path] = self._starts(path, levels, draws)

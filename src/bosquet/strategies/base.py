@@ -25,7 +25,7 @@ from bosquet.space.sampling import sobol
 from bosquet.space.tree import Path
 from bosquet.strategies.fresh import fresh_configs
 
-_COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
+COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ class _Visits:
 
     def least(self, rng: np.random.Generator) -> list[dict[int, int]]:
         """Options of the branching choices, for paths in the order in which to try them."""
-        if self._tree.n_paths > _COUNTED_PATHS:
+        if self._tree.n_paths > COUNTED_PATHS:
             return [self._least_options(rng) for _ in range(3)]
         paths = list(self._tree.paths())
         options = np.zeros(len(paths))

@@ -17,7 +17,7 @@ c_fail, p_switch (B.2)          `Switching`
 One ask of BOinG; the supplement has the box of the third step, `search.subregion`::
 
     fewer than n_min trials: a GP on all of them             Appendix B    ``early``
-    forest on all trials, x_g <- argmax of its acquisition   global level  `_forest`, `_global`
+    forest on all trials, x_g <- argmax of its acquisition   global level  `forest`, `global_best`
     X_sub <- Algorithm 1 around x_g                          Appendix A    `subregion`
     LGPGA on the trials inside and a summary of the others   Appendix B.1  `local_model`
     x <- argmax EI in X_sub                                  local level   `improve`
@@ -155,8 +155,8 @@ class BOinG(SequentialStrategy):
         data = task.history.dataset()
         feasibility = feasibility_of(task)
         # Global level.
-        forest = self._forest(task, data, rng)
-        candidate = self._global(task, data, forest, feasibility, taken, rng)
+        forest = self.forest(task, data, rng)
+        candidate = self.global_best(task, data, forest, feasibility, taken, rng)
         if candidate is None:
             return None
         x = task.space.to_unit(candidate)
@@ -178,7 +178,7 @@ class BOinG(SequentialStrategy):
 
     # -- the global level --------------------------------------------------------------------
 
-    def _forest(self, task: Task, data: Dataset, rng: np.random.Generator) -> Forest:
+    def forest(self, task: Task, data: Dataset, rng: np.random.Generator) -> Forest:
         """On all trials; pending ones count with what the forest believes of them."""
         z = self.costs(data)
         forest = Forest(task.space, data.X, z, rng)
@@ -192,7 +192,7 @@ class BOinG(SequentialStrategy):
         y = log_costs(data.y) if self.log_cost else data.y
         return transform(y, data.noise).z
 
-    def _global(
+    def global_best(
         self,
         task: Task,
         data: Dataset,
@@ -357,7 +357,7 @@ class BOinGPlus(BOinG):
 
     def _new_run(self, task: Task, data: Dataset, rng: np.random.Generator) -> _TurboRun:
         """The largest of some sampled subregions."""
-        forest = self._forest(task, data, rng)
+        forest = self.forest(task, data, rng)
         least = self.least(task.space)
         sampled = task.space.snap(rng.random((_SAMPLED, len(task.space))))
         regions = [subregion(task.space, forest, x, data.X, least)[0] for x in sampled]

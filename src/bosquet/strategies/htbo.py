@@ -140,7 +140,7 @@ class HTBO(GPStrategy[TreedPosterior]):
         search = _LeafSearch(ask.task, ask.best)
         if ask.task.candidates is None:
             paths = self.paths_to_search(ask)
-            grid = None if self.search == "box" else _grid(space, paths, ask.good, ask.rng)
+            grid = None if self.search == "box" else sobol_grid(space, paths, ask.good, ask.rng)
             found = self.chosen(ask, search.maximise(posterior, paths, ask.good, ask.rng, grid))
         else:
             rows, candidates = ask.candidates()
@@ -233,7 +233,7 @@ def _parts(
             yield posterior.leaves[leaf], path, X[leaf_of == leaf]
 
 
-def _grid(
+def sobol_grid(
     space: Space, paths: list[Path], good: Array, rng: np.random.Generator
 ) -> dict[Path, Array]:
     """A Sobol grid shared among the paths, and as Spearmint has it some rows next to the best."""

@@ -24,7 +24,7 @@ LOCK_PATIENCE = 20.0  # seconds SQLite waits for another process's lock
 
 
 @dataclass(frozen=True)
-class _Blank:
+class Blank:
     """A new Optuna database, made in memory."""
 
     columns: Mapping[str, frozenset[str]]
@@ -40,7 +40,7 @@ class _Blank:
 
 
 @cache
-def _blank() -> _Blank:
+def blank_database() -> Blank:
     import optuna
 
     storage = optuna.storages.RDBStorage("sqlite://")
@@ -52,7 +52,7 @@ def _blank() -> _Blank:
     revision = storage.get_head_version()
     older = frozenset(storage.get_all_versions()) - {revision}
     storage.engine.dispose()
-    return _Blank(columns, tuple(statements), revision, older, optuna.__version__)
+    return Blank(columns, tuple(statements), revision, older, optuna.__version__)
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
@@ -78,20 +78,20 @@ class _Found:
     @property
     def is_whole(self) -> bool:
         """Whether it is an Optuna database of the version in use."""
-        blank = _blank()
+        blank = blank_database()
         there = all(blank.columns[name] <= self.columns.get(name, set()) for name in blank.columns)
         return there and self.revision == blank.revision and self.optuna is not None
 
     @property
     def is_being_made(self) -> bool:
         """Whether all that it has of Optuna's is right, and what comes last is missing."""
-        blank = _blank()
+        blank = blank_database()
         right = all(blank.columns[name] == columns for name, columns in self.columns.items())
         unfinished = None in (self.revision, self.optuna)
         return right and unfinished and self.revision in (None, blank.revision)
 
     def refuse(self, where: str) -> StorageError:
-        blank = _blank()
+        blank = blank_database()
         if self.optuna is None:
             problem = "is a database, but not of an Optuna study"
         elif self.revision == blank.revision:
@@ -113,7 +113,7 @@ def _look(
 ) -> _Found:
     """What is found in a database with these names; ``first`` is the first row of a query."""
     names = frozenset(names)
-    found = {name: frozenset(columns(name)) for name in _blank().columns.keys() & names}
+    found = {name: frozenset(columns(name)) for name in blank_database().columns.keys() & names}
     versions: dict[str, str | None] = {}
     for column, table in (("version_num", "alembic_version"), ("library_version", "version_info")):
         there = column in found.get(table, ())
@@ -152,7 +152,7 @@ def make_database(file: Path) -> None:
     with closing(connection):
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
-            for statement in _blank().statements:
+            for statement in blank_database().statements:
                 connection.execute(statement)
         connection.execute("COMMIT")
 

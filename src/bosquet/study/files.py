@@ -104,7 +104,7 @@ def absolute(place: str, what: str) -> str:
 def load(place: str, what: str) -> Any:
     """The object of a name in a Python file; ``what`` it is to be, for messages."""
     path, name = _split(place, what)
-    module = _module(path)
+    module = module_of(path)
     if not hasattr(module, name):
         public = [key for key in vars(module) if not key.startswith("_")]
         raise ValueError(
@@ -126,7 +126,7 @@ def _split(place: str, what: str) -> tuple[Path, str]:
 
 
 @cache
-def _module(path: Path) -> ModuleType:
+def module_of(path: Path) -> ModuleType:
     """The module of a file, which may import its neighbours."""
     name = path.stem
     known = sys.modules.get(name)

@@ -30,8 +30,8 @@ from bosquet.study.owner import Owner
 
 _KEY = "bosquet:lease"
 _FREE = "null"
-_RENEW_EVERY = 2.0  # seconds
-_PATIENCE = 10.0  # seconds without a renewal by a process that cannot be looked up
+RENEW_EVERY = 2.0  # seconds
+PATIENCE = 10.0  # seconds without a renewal by a process that cannot be looked up
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.002, 0.05  # seconds between two looks at a lease that is held
 _SETTLE = 0.02  # seconds in which a simultaneous write to a storage without SQL would show
 
@@ -79,7 +79,7 @@ class Term:
         self._renewing.start()
 
     def _renew(self) -> None:
-        while not self._over.wait(_RENEW_EVERY):
+        while not self._over.wait(RENEW_EVERY):
             data = json.loads(self._text)
             owner = Owner.from_dict(data["owner"]).beating()
             renewed = _text(owner, data["token"], data["rows"])
@@ -119,7 +119,7 @@ def _is_over(text: str, rows: int, unchanged: float) -> bool:
         return True  # nobody we know how to wait for
     if spent:
         return True
-    return not owner.alive if owner.is_here else unchanged > _PATIENCE
+    return not owner.alive if owner.is_here else unchanged > PATIENCE
 
 
 # -- registers -------------------------------------------------------------------------------

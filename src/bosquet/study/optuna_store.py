@@ -26,7 +26,7 @@ from bosquet.study.reading import checked_name, foreign
 from bosquet.study.rows import PREFIX, Row, Snapshot, by_number, snapshot, to_attributes, to_row
 from bosquet.study.storages import name_of, open_storage, quiet, storage_errors
 
-_HEADER_PATIENCE = 2.0  # seconds for the process that has just made a study to describe it
+HEADER_PATIENCE = 2.0  # seconds for the process that has just made a study to describe it
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class OptunaStore:
 
     def _described(self, study_id: int) -> Header | None:
         """The header, for which its maker has some seconds; None if the study is empty after."""
-        give_up = time.monotonic() + _HEADER_PATIENCE
+        give_up = time.monotonic() + HEADER_PATIENCE
         while True:
             data = self._storage.get_study_user_attrs(study_id).get(ATTRIBUTE)
             if data is not None:

@@ -53,7 +53,7 @@ class Bar(AbstractContextManager["Bar"]):
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
-        self._bar = RichProgress(
+        self.display = RichProgress(
             TextColumn("[bold]{task.fields[best]}"),
             BarColumn(bar_width=12),
             MofNCompleteColumn(),
@@ -66,29 +66,29 @@ class Bar(AbstractContextManager["Bar"]):
             console=Console(stderr=True),
             expand=True,
         )
-        self._task = self._bar.add_task(
+        self._task = self.display.add_task(
             "", total=n_trials, completed=done, best="no value yet", now=""
         )
         self._kinds: set[str] = set()
 
     def __enter__(self) -> Bar:
-        self._bar.start()
+        self.display.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.update(self._task, now="")
-        self._bar.stop()
+        self.display.update(self._task, now="")
+        self.display.stop()
 
     def started(self, trial: Trial) -> None:
-        self._bar.update(self._task, now=printable(str(trial.info.get("path", ""))))
+        self.display.update(self._task, now=printable(str(trial.info.get("path", ""))))
 
     def ended(self, trial: Trial, history: History) -> None:
         if _is_new(trial, history.space, self._kinds):
-            self._bar.console.print(_failure(trial), markup=False, highlight=False)
+            self.display.console.print(_failure(trial), markup=False, highlight=False)
         best = "no value yet" if history.best is None else f"best {history.best.value:.6g}"
         if history.failed:
             best += f" ({len(history.failed)} failed)"
-        self._bar.update(self._task, advance=1, best=best)
+        self.display.update(self._task, advance=1, best=best)
 
 
 class Lines(AbstractContextManager["Lines"]):

@@ -16,8 +16,7 @@ from typing import Any
 from bosquet.errors import StorageError
 from bosquet.space.optuna import load_optuna
 from bosquet.study.addresses import Address, name_of, parse_address, without_passwords
-from bosquet.study.databases import LOCK_PATIENCE as _LOCK_PATIENCE
-from bosquet.study.databases import is_made, is_made_on_server, make_database
+from bosquet.study.databases import LOCK_PATIENCE, is_made, is_made_on_server, make_database
 from bosquet.text import printable
 
 __all__ = ["name_of", "open_storage", "quiet", "storage_errors", "storage_exists"]
@@ -72,7 +71,7 @@ def _open(address: Address, must_exist: bool) -> Any:
     if not made and query.get("mode", "rwc") == "rwc":
         make_database(file)
     if query:
-        patience = {} if "timeout" in query else {"timeout": _LOCK_PATIENCE}
+        patience = {} if "timeout" in query else {"timeout": LOCK_PATIENCE}
         return _rdb_storage(address.given, {"connect_args": patience}, made=True)
     return _rdb_storage("sqlite://", _connecting(file), made=True)
 
@@ -82,7 +81,7 @@ def _connecting(file: Path) -> dict[str, Any]:
     import sqlalchemy.pool
 
     connect = partial(
-        sqlite3.connect, file.absolute(), timeout=_LOCK_PATIENCE, check_same_thread=False
+        sqlite3.connect, file.absolute(), timeout=LOCK_PATIENCE, check_same_thread=False
     )
     return {"creator": connect, "poolclass": sqlalchemy.pool.QueuePool}
 

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 _LOOK_EVERY = 0.2  # seconds between two looks at who the parent is
 _PATIENCE = 5.0  # seconds for processes that cannot be killed: of another user, or stuck in a disk
-_LINUX = sys.platform == "linux"
+LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _CANNOT_RUN = 127  # the exit code shells use for it
@@ -96,7 +96,7 @@ def _end_all(child: int) -> None:
     while time.monotonic() < give_up:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
-        for process in _descendants():
+        for process in descendants():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         try:
@@ -107,10 +107,10 @@ def _end_all(child: int) -> None:
         time.sleep(0.005)
 
 
-def _descendants() -> list[int]:
+def descendants() -> list[int]:
     children: dict[int, list[int]] = {}
     with contextlib.suppress(OSError):  # no /proc is mounted: then the group is all that is known
-        for process, parent in _processes():
+        for process, parent in processes():
             children.setdefault(parent, []).append(process)
     found = children.get(os.getpid(), [])
     for process in found:  # grows meanwhile
@@ -118,9 +118,9 @@ def _descendants() -> list[int]:
     return found
 
 
-def _processes() -> Iterator[tuple[int, int]]:
+def processes() -> Iterator[tuple[int, int]]:
     """All processes, each with its parent."""
-    if _LINUX:
+    if LINUX:
         for name in os.listdir("/proc"):
             if name.isdigit():
                 with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
@@ -147,7 +147,7 @@ def _end_like(status: int) -> None:
 
 def _prctl(option: int, value: int) -> None:
     """Asks the kernel of Linux for a service; other systems do not have it."""
-    if _LINUX:
+    if LINUX:
         import ctypes
 
         ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)

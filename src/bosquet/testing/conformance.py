@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,7 +22,9 @@ from bosquet.strategies import Strategy
 MakeStrategy = Callable[[], Strategy]
 Objective = Callable[[Config], float]
 
-_TRIALS = 14
+_TRIALS = 12
+_DESIGN = 10  # the trials before the first model are not more
+_SEED = 7
 
 
 def flat_space() -> Space:
@@ -121,6 +125,11 @@ def fitting(make: MakeStrategy, wanted: Callable[[], Space]) -> Space:
     return space
 
 
+def small_space() -> Space:
+    """Few trials suffice for a model of it: the cheapest space to try values on."""
+    return Space({"m": Choice({"a": {"x": Float(0, 1)}, "b": {"n": Int(0, 9)}})})
+
+
 SPACES = (flat_space, tree_space, and_or_space)
 
 
@@ -140,15 +149,34 @@ def _run(optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS) 
     return configs
 
 
+@dataclass(frozen=True)
+class _WholeRun:
+    """A sequential run, and whether it has moved NumPy's global generator."""
+
+    history: History
+    configs: list[Config]
+    moved_global_state: bool
+
+
+@lru_cache(maxsize=len(SPACES))
+def _whole_run(make: MakeStrategy, wanted: Callable[[], Space]) -> _WholeRun:
+    """What several checks of one strategy look at, or compare another run with."""
+    optimizer = Optimizer(fitting(make, wanted), make(), seed=_SEED)
+    before = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
+    configs = _run(optimizer)
+    after = np.random.get_state(legacy=False)  # noqa: NPY002
+    return _WholeRun(optimizer.history, configs, str(before) != str(after))
+
+
 def check_valid(make: MakeStrategy) -> None:
     """Proposals are canonical, feasible, plain and JSON-able on all kinds of spaces."""
-    for space in (fitting(make, wanted) for wanted in SPACES):
-        optimizer = Optimizer(space, make(), seed=1)
-        for config in _run(optimizer):
+    for run in (_whole_run(make, wanted) for wanted in SPACES):
+        space = run.history.space
+        for config in run.configs:
             assert list(space.validate(config).items()) == list(config.items())
             plain = (str, int, float, bool, type(None))
             assert all(type(value) in plain for value in config.values()), config
-        for trial in optimizer.history.trials:
+        for trial in run.history.trials:
             json.dumps([trial.info, trial.memory], allow_nan=False)
             assert trial.info.get("path") == space.path_label(trial.config)
             assert isinstance(trial.info.get("why"), str), f"no reason is given for {trial}"
@@ -157,29 +185,29 @@ def check_valid(make: MakeStrategy) -> None:
 
 def check_deterministic(make: MakeStrategy) -> None:
     """The same seed gives the same run, another seed another."""
-    space = fitting(make, tree_space)
-    runs = [_run(Optimizer(space, make(), seed=seed)) for seed in (3, 3, 4)]
-    assert runs[0] == runs[1]
-    assert runs[0] != runs[2]
+    run = _whole_run(make, tree_space)
+    again = Optimizer(run.history.space, make(), seed=_SEED)
+    assert _run(again) == run.configs
+    other = Optimizer(run.history.space, make(), seed=_SEED + 1)
+    assert _run(other, n=_TRIALS // 2) != run.configs[: _TRIALS // 2]
 
 
 def check_global_random_state(make: MakeStrategy) -> None:
     """NumPy's global generator is neither read nor moved."""
-    before = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
-    _run(Optimizer(fitting(make, and_or_space), make(), seed=0))
-    after = np.random.get_state(legacy=False)  # noqa: NPY002
-    assert str(before) == str(after)
+    assert not any(_whole_run(make, wanted).moved_global_state for wanted in SPACES)
 
 
 def check_replay(make: MakeStrategy) -> None:
-    """A run resumed from its history goes on as the uninterrupted one did."""
-    for space in (fitting(make, wanted) for wanted in SPACES):
-        whole = Optimizer(space, make(), seed=7)
-        configs = _run(whole)
-        for cut in (1, _TRIALS // 2, _TRIALS - 1):
-            history = History(space, whole.history.trials[:cut])
-            resumed = Optimizer(space, make(), seed=7, history=history)
-            assert _run(resumed, n=_TRIALS - cut) == configs[cut:]
+    """A run resumed from its history goes on as the uninterrupted one did.
+
+    Once to its end, as what is remembered in a process may also show up late.
+    """
+    for run in (_whole_run(make, wanted) for wanted in SPACES):
+        space, half = run.history.space, _TRIALS // 2
+        for cut, n in ((1, 2), (half, _TRIALS - half), (_TRIALS - 4, 1), (_TRIALS - 1, 1)):
+            history = History(space, run.history.trials[:cut])
+            resumed = Optimizer(space, make(), seed=_SEED, history=history)
+            assert _run(resumed, n=n) == run.configs[cut : cut + n]
 
 
 def check_order_of_telling(make: MakeStrategy) -> None:
@@ -197,13 +225,12 @@ def check_order_of_telling(make: MakeStrategy) -> None:
 
 def check_directions(make: MakeStrategy) -> None:
     """Maximising a function proposes what minimising its negative does."""
-    space = fitting(make, tree_space)
-    low = Optimizer(space, make(), seed=5)
-    high = Optimizer(space, make(), seed=5, direction="maximize")
-    assert _run(low) == _run(high, lambda config: -smooth(config))
-    assert low.best is not None
+    low = _whole_run(make, tree_space)
+    high = Optimizer(low.history.space, make(), seed=_SEED, direction="maximize")
+    assert _run(high, lambda config: -smooth(config)) == low.configs
+    assert low.history.best is not None
     assert high.best is not None
-    assert low.best.config == high.best.config
+    assert low.history.best.config == high.best.config
 
 
 def check_pending(make: MakeStrategy) -> None:
@@ -271,15 +298,24 @@ def check_odd_values(make: MakeStrategy) -> None:
 
     The ends of the floats are among them; what is said of a trial stays JSON.
     """
+    different = [1.0, 1e12, -1e-12, 3.0]
     for values in (
-        *([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], [1.0, 1e12, -1e-12, 3.0]),
+        *([1.0], [0.0], [1e300, -1e300], [1e-300, 0.0], different),
         *([1.7e308, -1.7e308, 1e308], [1e-320, 3e-320, 2e-320], [5e-324, 0.0]),
     ):
-        optimizer = Optimizer(fitting(make, and_or_space), make(), seed=0)
-        for i in range(_TRIALS):
-            trial = optimizer.ask()
-            json.dumps(trial.info, allow_nan=False)
-            optimizer.tell(trial, values[i % len(values)])
+        _tell_in_turn(make, small_space(), values)
+    _tell_in_turn(make, fitting(make, and_or_space), different)
+
+
+def _tell_in_turn(make: MakeStrategy, space: Space, values: Sequence[float]) -> None:
+    """Values of as many trials as a model needs, and then of some that are asked for."""
+    optimizer = Optimizer(space, make(), seed=0)
+    for i, config in enumerate(space.sample(0, _DESIGN)):
+        optimizer.tell(config, values[i % len(values)])
+    for i in range(4):
+        trial = optimizer.ask()
+        json.dumps([trial.info, trial.memory], allow_nan=False)
+        optimizer.tell(trial, values[i % len(values)])
 
 
 def check_noise(make: MakeStrategy) -> None:

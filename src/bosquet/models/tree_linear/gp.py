@@ -39,7 +39,7 @@ class TreeGP:
         self.hyper = model.hyper
         self._merged = merged = merge(X, y, noise)
         X = X[merged.first]
-        self._batches = batches(
+        self.batches = batches(
             model,
             [
                 Rows(
@@ -58,12 +58,12 @@ class TreeGP:
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """log P(y), Eq. (3), and its gradient by theta."""
         eta = self.hyper.eta(theta)
-        factored, weights = infer(self.model, self._batches, eta)
+        factored, weights = infer(self.model, self.batches, eta)
         value = -float(np.log(np.diag(weights.B)).sum())
         gradient = np.zeros(len(eta))
         scatter, gradient[-1] = self._merged.log_scatter(eta[-1])
         value += scatter
-        for batch, given in zip(self._batches, factored, strict=True):
+        for batch, given in zip(self.batches, factored, strict=True):
             alpha = given.alpha(weights)
             value -= float(np.log(np.einsum("gii->gi", given.L)).sum())
             value -= 0.5 * float(np.sum(batch.y * alpha)) + 0.5 * batch.n_rows * _LOG_2PI
@@ -90,10 +90,10 @@ class TreeGP:
 
     def posterior(self, theta: Array) -> TreePosterior:
         eta = self.hyper.eta(theta)
-        factored, weights = infer(self.model, self._batches, eta)
+        factored, weights = infer(self.model, self.batches, eta)
         given = [
             leaf
-            for batch, one in zip(self._batches, factored, strict=True)
+            for batch, one in zip(self.batches, factored, strict=True)
             for leaf in batch.split(one, one.alpha(weights))
         ]
         return TreePosterior(self.model, eta, given, weights)
