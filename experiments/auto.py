@@ -1,116 +1,106 @@
-"""The default strategy beside those it chooses from, and Optuna's TPE on the real pipelines.
+"""The default strategy beside the one it replaces, on the synthetic problems.
 
-Runs are kept in results/auto.jsonl; --report makes none and writes what is there. Writes
-docs/auto.md.
+Writes docs/auto.md. Runs are kept in experiments/results/auto.jsonl.xz; what is there is not made
+again. The default it replaces cannot be run from here: its runs were made with `bosquet bench` at
+the commit that the page names, and added by ``--add``.
 
-    python experiments/auto.py [--seeds 10] [--real-seeds 5] [--flat-seeds 10] [--jobs 2]
-        [--only trees,real,flat] [--report]
+    python experiments/auto.py [--seeds 20] [--flat-seeds 6] [--jobs 2]
+    python experiments/auto.py --page    writes the page from the runs that are kept
+    python experiments/auto.py --add FILE.jsonl --commit HASH [--as before]
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from bosquet.benchmarks import GROUPS, summary
-from bosquet.benchmarks.bench import make_runs
-from bosquet.benchmarks.harness import Job, Run, read_runs
+from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.kept import head_commit, keep, read_kept
 
 ROOT = Path(__file__).parent.parent
-OUT = ROOT / "results" / "auto.jsonl"
-METHODS = ("auto", "add-tree", "arc")
-TREES = (*GROUPS["shifted"], *GROUPS["trees"])
-REAL = tuple(GROUPS["real"])
-FLAT_METHODS = ("add-tree", "additive")
-FLAT = (
-    "star-10",
-    "lattice-3",
-    "rosenbrock-10-shifted",
-    "ackley-10-shifted",
-    "levy-10-shifted",
-)
+KEPT = ROOT / "experiments" / "results" / "auto.jsonl.xz"
+METHODS = ("auto", "before")
+TREES, TREE_TRIALS = tuple(GROUPS["shifted"]), 40
+FLAT, FLAT_TRIALS = (*GROUPS["flat"], *GROUPS["additive"]), 60
+CHOSEN_ON = 6  # seeds of the trees that defaults were chosen on, the first ones
 
 HEAD = """\
-# The default, measured
+# The default on synthetic problems
 
-Written by `experiments/auto.py`: `auto` beside `add-tree` and `arc`, the two it chooses from by
-evidence, on the same seeds. Trees: log10 distance to the minimum, median and worst seed.
-
-"""
-
-FLAT_HEAD = """\
-Nine or ten variables: `additive`, which learns groups and is what `auto` then uses, beside
-`add-tree`, which is then one GP over all variables. The first three problems are sums of functions
-of two variables.
+Written by `experiments/auto.py` from the runs in `experiments/results/auto.jsonl.xz`. `before` is
+the default that it replaces: two models that take turns, and a design first (commit ee7f666). On
+real problems: [real.md](real.md). log10 distance to the minimum, median / worst seed. Of the trees,
+seeds 0 to 5 were used for choosing and are left out.
 
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--real-seeds", type=int, default=5)
-    parser.add_argument("--flat-seeds", type=int, default=10)
-    parser.add_argument("--only", default="trees,real,flat", help="which runs to make")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--flat-seeds", type=int, default=6)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--report", action="store_true", help="make no runs, only write the page")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
+    parser.add_argument("--commit", default="", help="of the code that made the runs")
+    parser.add_argument("--as", dest="method", choices=METHODS, default="auto")
     options = parser.parse_args()
-    trees = [
-        Job(method, problem, seed, 40)
-        for seed in range(options.seeds)
-        for problem in TREES
-        for method in METHODS
-    ]
-    real = [
-        Job(method, problem, seed, 30)
-        for seed in range(options.real_seeds)
-        for problem in REAL
-        for method in (*METHODS, "optuna-tpe")
-    ]
-    flat = [
-        Job(method, problem, seed, 60)
-        for seed in range(options.flat_seeds)
-        for problem in FLAT
-        for method in FLAT_METHODS
-    ]
-    parts = {"trees": trees, "real": real, "flat": flat}
-    if not options.report:
-        make_runs([job for p in options.only.split(",") for job in parts[p]], OUT, options.jobs)
-    found = {run.job: run for run in read_runs(OUT)}
-    on_trees = [found[job] for job in trees if job in found]
-    on_real = [found[job] for job in real if job in found]
-    text = HEAD + table(on_trees)
-    if on_real:
-        text += "\n## Real pipelines\n\n" + summary.markdown(on_real, (15, 30))
-    on_flat = [found[job] for job in flat if job in found]
-    if on_flat:
-        text += "\n## Without conditions\n\n" + FLAT_HEAD + summary.markdown(on_flat, (20, 40, 60))
-    runs = on_trees + on_real + on_flat
-    text += f"\n{len(runs)} runs. Versions: {summary.versions_text(runs)}.\n"
+    if options.add is not None:
+        runs = (
+            replace(r, job=replace(r.job, method=options.method)) for r in read_runs(options.add)
+        )
+        keep(runs, KEPT, options.commit)
+    elif not options.page:
+        _run(options)
+    runs_kept = read_kept(KEPT)
+    trees = [r for r in runs_kept if r.job.problem in TREES and r.job.seed >= CHOSEN_ON]
+    flat = [r for r in runs_kept if r.job.problem in FLAT]
+    text = HEAD + "## Trees\n\n" + table(trees, TREES, (20, 40))
+    text += "\n## Without conditions\n\n" + table(flat, FLAT, (20, 40, 60))
+    text += f"\n{len(trees) + len(flat)} runs. Versions: {summary.versions_text(trees + flat)}.\n"
     (ROOT / "docs" / "auto.md").write_text(text, encoding="utf-8")
 
 
-def table(runs: Sequence[Run]) -> str:
-    lines = ["| problem | seeds | " + " | ".join(f"{m} @20" for m in METHODS) + " | "]
-    lines[0] += " | ".join(f"{m} @40" for m in METHODS) + " |"
-    lines.append("|---" * 8 + "|")
-    asks = {method: [] for method in METHODS}  # type: dict[str, list[float]]
-    for problem, by_method in summary.by_problem(runs).items():
+def _run(options: argparse.Namespace) -> None:
+    done = {run.job for run in read_kept(KEPT)}
+    jobs = [Job("auto", p, s, TREE_TRIALS) for s in range(options.seeds) for p in TREES]
+    jobs += [Job("auto", p, s, FLAT_TRIALS) for s in range(options.flat_seeds) for p in FLAT]
+    missing = [job for job in jobs if job not in done]
+    out = ROOT / "results" / "auto.jsonl"
+    for job, error in run_all(missing, out, options.jobs, lambda run: print(run.job, flush=True)):
+        print(f"failed: {job}: {error!r}", flush=True)
+    made = [run for run in read_runs(out) if run.job in set(missing)]
+    keep(made, KEPT, options.commit or head_commit(ROOT))
+
+
+def table(runs: Sequence[Run], problems: Sequence[str], budgets: Sequence[int]) -> str:
+    """A line for each problem; seeds are those that both have run."""
+    cells = [f"{method} @{after}" for after in budgets for method in METHODS]
+    lines = [f"| problem | seeds | {' | '.join(cells)} |", "|---" * (2 + len(cells)) + "|"]
+    asks: dict[str, list[float]] = {method: [] for method in METHODS}
+    grouped = summary.by_problem(runs)
+    for problem in problems:
+        by_method = {method: grouped[problem].get(method, []) for method in METHODS}
         common = set.intersection(*({run.job.seed for run in s} for s in by_method.values()))
-        cells = []
-        for after in (20, 40):
-            for method in METHODS:
-                same = [run for run in by_method[method] if run.job.seed in common]
-                scores = [summary.best_so_far(run)[after - 1] for run in same]
-                cells.append(f"{np.median(scores):.2f} / {max(scores):.2f}")
+        if not common:
+            continue
+        same = {m: [run for run in s if run.job.seed in common] for m, s in by_method.items()}
+        scores = [
+            [summary.best_so_far(run)[after - 1] for run in same[method]]
+            for after in budgets
+            for method in METHODS
+        ]
+        texts = [f"{np.median(one):.2f} / {max(one):.2f}" for one in scores]
+        lines.append(f"| {problem} | {len(common)} | {' | '.join(texts)} |")
         for method in METHODS:
-            asks[method] += [s for run in by_method[method] for s in run.ask_seconds[-10:]]
-        lines.append(f"| {problem} | {len(common)} | {' | '.join(cells)} |")
-    times = ", ".join(f"{method} {1e3 * np.median(times):.0f}" for method, times in asks.items())
-    return "\n".join(lines) + f"\n\nCPU milliseconds of an ask after 30 to 40: {times}.\n"
+            asks[method] += [s for run in same[method] for s in run.ask_seconds[-10:]]
+    times = ", ".join(f"{m} {1e3 * np.median(t):.0f}" for m, t in asks.items() if t)
+    return "\n".join(lines) + f"\n\nCPU milliseconds of the last ten asks, median: {times}.\n"
 
 
 if __name__ == "__main__":

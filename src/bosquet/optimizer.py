@@ -14,6 +14,7 @@ from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
+from bosquet.strategies.candidates import Candidates
 
 
 class Optimizer:
@@ -246,8 +247,8 @@ def _validated(space: Space, configs: Iterable[Mapping[str, Any]], what: str) ->
     return valid
 
 
-def _distinct(space: Space, candidates: Iterable[Mapping[str, Any]]) -> tuple[Config, ...]:
+def _distinct(space: Space, candidates: Iterable[Mapping[str, Any]]) -> Candidates:
     by_key = {key_of(c): c for c in _validated(space, candidates, "candidates")}
     if not by_key:
         raise ConfigError("candidates is empty: give at least one configuration, or None")
-    return tuple(by_key.values())
+    return Candidates(space, by_key.values())

@@ -12,6 +12,7 @@ from bosquet.models.transform import Targets
 from bosquet.search.tree_path import PathSearch
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
+from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.choosing import Ask
 from bosquet.strategies.fitting import Setting
 
@@ -142,7 +143,7 @@ def test_candidates_have_the_posterior_of_their_leaf(strategy):
     space = interval()
     grid = [{"x": float(x)} for x in np.linspace(0, 1, 81)]
     trials = [Trial(i, grid[5 * i], "complete", rough(grid[5 * i])) for i in range(16)]
-    task = Task(space, History(space, trials), candidates=tuple(grid), index=16)
+    task = Task(space, History(space, trials), candidates=Candidates(space, grid), index=16)
     data = task.history.dataset()
     fitted = strategy.fit(task, data, np.random.default_rng(0))
     best = float(fitted.z.min())

@@ -9,6 +9,7 @@ from bosquet.data import History, Trial
 from bosquet.models.covariance import SpaceGP
 from bosquet.search.region import Region
 from bosquet.strategies.base import Task
+from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.choosing import Ask
 from bosquet.strategies.fitting import fit_local
 from bosquet.strategies.local import improve, local_covariance
@@ -22,7 +23,8 @@ def asked(constraints=(), candidates=None):
     trials = [
         Trial(i, {"x": x, "y": y}, "complete", -x - y) for i, (x, y) in enumerate(rows.tolist())
     ]
-    task = Task(space, History(space, trials), candidates=candidates, index=12)
+    allowed = None if candidates is None else Candidates(space, candidates)
+    task = Task(space, History(space, trials), candidates=allowed, index=12)
     z = -rows.sum(axis=1) + rows.sum(axis=1).mean()
     noise = np.full(12, np.nan)
     fitted = fit_local(task, SpaceGP(local_covariance(space), rows, z, noise), z, noise)

@@ -23,6 +23,7 @@ from bosquet.space import Config, Space
 from bosquet.space.defaults import default_of_path, default_units
 from bosquet.space.sampling import sobol
 from bosquet.space.tree import Path
+from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.fresh import fresh_configs
 
 COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
@@ -36,7 +37,7 @@ class Task:
     history: History
     pending: tuple[Trial, ...] = ()
     """Trials asked for and not yet told."""
-    candidates: tuple[Config, ...] | None = None
+    candidates: Candidates | None = None
     """The only configurations allowed, when given."""
     seed: int = 0
     """The seed of the whole run."""
@@ -65,7 +66,9 @@ class Task:
 
     def left(self, taken: Collection[Key]) -> list[Config]:
         """The candidates that are not taken."""
-        return [c for c in self.candidates or () if key_of(c) not in taken]
+        if self.candidates is None:
+            return []
+        return [self.candidates.configs[i] for i in np.flatnonzero(self.candidates.free(taken))]
 
 
 @dataclass(frozen=True)
@@ -204,14 +207,13 @@ def _wanted(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) ->
         proposals = strategy.propose(task, n, rng)[:n]
     except NOTHING_LEFT:
         return []
-    allowed = None if task.candidates is None else {key_of(c) for c in task.candidates}
     wanted = []
     for proposal in proposals:
         try:
             config = task.space.validate(proposal.config)
         except ConfigError as error:
             raise ConfigError(f"strategy {strategy.name!r} proposed a bad one: {error}") from error
-        if allowed is not None and key_of(config) not in allowed:
+        if task.candidates is not None and config not in task.candidates:
             raise ConfigError(f"strategy {strategy.name!r} proposed {config}: not a candidate")
         by = proposal.strategy or strategy.name
         memory = jsonable(proposal.memory)
@@ -260,13 +262,14 @@ def _near(
     taken: Collection[Key],
 ) -> Config:
     """A free configuration near a unit point (None: the defaults), on a path visited least."""
-    space, left = task.space, task.left(taken)
+    space, candidates = task.space, task.candidates
     units_of_point = default_units(space) if point is None else point
-    if left:
-        counts = visits.of([space.path(config) for config in left])
-        left = [left[i] for i in np.flatnonzero(counts == counts.min())]
-        units = space.to_unit(left)
-        return left[int(np.argmin(np.sum((units - units_of_point) ** 2, axis=1)))]
+    free = np.zeros(0, dtype=int) if candidates is None else np.flatnonzero(candidates.free(taken))
+    if candidates is not None and len(free):
+        counts = visits.of([candidates.paths[i] for i in free])
+        least = free[counts == counts.min()]
+        distances = np.sum((candidates.units[least] - units_of_point) ** 2, axis=1)
+        return dict(candidates.configs[int(least[np.argmin(distances)])])
     for options in visits.least(rng) if task.candidates is None else ():
         # The point first; where it is infeasible or taken, random ones of the same path.
         units = np.vstack([units_of_point, rng.random((20, len(space)))])

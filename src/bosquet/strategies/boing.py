@@ -218,7 +218,7 @@ class BOinG(SequentialStrategy):
             return Scored((), X[order], values[order])
 
         if task.candidates is not None:
-            found = best_candidate(task, taken, scored)
+            found = best_candidate(task, task.candidates, taken, scored)
         else:
             good = _lowest(data.X, level, _GOOD)
             X, values = maximise_mixed(task.space, score, good, rng)

@@ -6,7 +6,7 @@ are noisy), violates no constraint, and is not next to a pending trial.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
 
@@ -18,8 +18,8 @@ from bosquet.models.feasibility import Feasibility
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config
-from bosquet.space.tree import Path
 from bosquet.strategies.base import Batch, Task
+from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.fitting import Fitted, P
 
 _APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
@@ -58,23 +58,11 @@ class Ask(Generic[P]):
         best = min(self.best, self.fitted.believed(x))
         return replace(self, best=best, fitted=self.fitted.with_pending(x))
 
-    def candidates(self) -> tuple[dict[Path, Array], dict[bytes, Config]]:
-        """The rows of the free candidates by path, and the candidate of every row by its bytes.
-
-        Decoding a row instead could change the last digit of a candidate.
-        """
-        left = self.task.left(self.taken)
-        units = self.task.space.to_unit(left)
-        by_path = self.task.space.tree.rows_by_path(units)
-        rows = {path: units[inside] for path, inside in by_path.items()}
-        return rows, {x.tobytes(): config for x, config in zip(units, left, strict=True)}
-
-    def free(
-        self, scored: Sequence[Scored], candidates: Mapping[bytes, Config] | None = None
-    ) -> Found | None:
+    def free(self, scored: Sequence[Scored]) -> Found | None:
         """The best row that can be tried; next to a pending trial if there is no other."""
-        if candidates is not None:
-            return first_free(self.task, scored, self.taken, lambda x: candidates[x.tobytes()])
+        allowed = self.task.candidates
+        if allowed is not None:
+            return first_free(self.task, scored, self.taken, allowed.of_row)
         apart = first_free(self.task, scored, self.taken, apart=self.fitted.pending)
         return apart or first_free(self.task, scored, self.taken)
 
@@ -118,20 +106,16 @@ def _kept_clear(task: Task, pending: Array) -> list[tuple[Array, float]]:
 
 def best_candidate(
     task: Task,
+    allowed: Candidates,
     taken: Collection[Key],
     score: Callable[[Array], Scored],
     region: Region | None = None,
 ) -> Found | None:
     """The free candidate (in a region) with the highest score."""
-    left = task.left(taken)
-    X = task.space.to_unit(left)
-    if region is not None and left:
-        inside = region.contains(X)
-        left, X = [c for c, ok in zip(left, inside, strict=True) if ok], X[inside]
-    if not left:
-        return None
-    configs = {x.tobytes(): config for x, config in zip(X, left, strict=True)}
-    return first_free(task, [score(X)], taken, lambda x: configs[x.tobytes()])
+    X = allowed.units[allowed.free(taken)]
+    if region is not None:
+        X = X[region.contains(X)]
+    return first_free(task, [score(X)], taken, allowed.of_row) if len(X) else None
 
 
 def incumbent(task: Task, fitted: Fitted[P], X: Array) -> tuple[float, Array]:

@@ -8,7 +8,7 @@ chosen by evidence) and in `choosing` (the incumbent, pending trials, failures, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Generic, get_args
@@ -160,10 +160,11 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         self, ask: Ask[P], search: PathSearch, starts: Array | None = None
     ) -> Proposal | None:
         """The best of the free candidates, or of the rows that a search finds."""
-        if ask.task.candidates is not None:
-            rows, candidates = ask.candidates()
+        allowed = ask.task.candidates
+        if allowed is not None:
+            rows = allowed.rows_by_path(ask.taken)
             scored = [search.score(path, X) for path, X in rows.items()]
-            return self.chosen(ask, sorted(scored, key=lambda one: -one.values[0]), candidates)
+            return self.chosen(ask, sorted(scored, key=lambda one: -one.values[0]))
         paths = self.paths_to_search(ask)
         return self.chosen(ask, search.maximise(paths, ask.good, ask.rng, starts))
 
@@ -176,14 +177,9 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         drawn = [space.path(config) for config in space.sample(ask.rng, MOST_PATHS, by="path")]
         return list(dict.fromkeys([*known, *drawn]))[:MOST_PATHS]
 
-    def chosen(
-        self,
-        ask: Ask[P],
-        scored: Sequence[Scored],
-        candidates: Mapping[bytes, Config] | None = None,
-    ) -> Proposal | None:
-        """The best of rows by path that can be tried; ``candidates`` are those of the rows."""
-        found = ask.free(scored, candidates)
+    def chosen(self, ask: Ask[P], scored: Sequence[Scored]) -> Proposal | None:
+        """The best of rows by path that can be tried."""
+        found = ask.free(scored)
         if found is None:
             return None
         config, value = found

@@ -143,8 +143,8 @@ class HTBO(GPStrategy[TreedPosterior]):
             grid = None if self.search == "box" else sobol_grid(space, paths, ask.good, ask.rng)
             found = self.chosen(ask, search.maximise(posterior, paths, ask.good, ask.rng, grid))
         else:
-            rows, candidates = ask.candidates()
-            found = self.chosen(ask, search.score(posterior, rows), candidates)
+            rows = ask.task.candidates.rows_by_path(ask.taken)
+            found = self.chosen(ask, search.score(posterior, rows))
         if found is None:
             return None
         leaf = _about_leaf(space, posterior, found.config)

@@ -28,7 +28,9 @@ def improve(ask: Ask[P], region: Region, feasibility: Feasibility | None) -> Fou
     belief_on = ask.fitted.posterior.on_path
     search = PathSearch(task.space, belief_on, acquisition, feasibility, region=region)
     if task.candidates is not None:
-        return best_candidate(task, taken, lambda X: search.score(region.path, X), region)
+        return best_candidate(
+            task, task.candidates, taken, lambda X: search.score(region.path, X), region
+        )
     found = ask.free(search.maximise([region.path], ask.good, ask.rng))
     if found is None and task.space.constraints:  # the best rows all violate one
         rows = region.draw(_MORE, ask.rng)

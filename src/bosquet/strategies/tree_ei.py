@@ -138,7 +138,7 @@ class TreeEI(GPStrategy[TreePosterior]):
         if task.candidates is None:
             promises = self._ranked(ask, steps)
         else:
-            rows, candidates = ask.candidates()
+            rows = task.candidates.rows_by_path(ask.taken)
             promises = steps.rank_rows(rows)
         # Step 2: EI, Eq. (5), on the k best of them, and on the next ones if nothing there is free.
         k = len(promises) if self.search == "full" else self.k
@@ -148,7 +148,7 @@ class TreeEI(GPStrategy[TreePosterior]):
                 free = ask.free(steps.maximise(some, ask.good, ask.rng))
             else:
                 scored = [steps.score(promise.path, rows[promise.path]) for promise in some]
-                free = ask.free(scored, candidates)
+                free = ask.free(scored)
             if free is not None:
                 return self._explained(task.space, *free, promises, len(some))
         return None

@@ -236,7 +236,7 @@ class Turbo(SequentialStrategy):
             return Scored(region.path, X[order], values[order])
 
         if task.candidates is not None:
-            return best_candidate(task, taken, drawn, region)
+            return best_candidate(task, task.candidates, taken, drawn, region)
         d = max(len(region.variables), 1)
         X = region.draw(min(_PER_DIMENSION * d, self.most_points), rng)
         moved = rng.random(X.shape) < min(_MOVED / d, 1.0)

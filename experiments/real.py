@@ -1,0 +1,167 @@
+"""The default beside its peers on the half of the real suite that nothing was chosen on.
+
+Writes docs/real.md. Runs are kept in experiments/results/real.jsonl.xz: what is there is not made
+again, so seeds add up over days and machines. Peers need: pip install 'bosquet[peers]'
+
+    python experiments/real.py [--data DIR] [--seeds 5] [--table-seeds 20] [--methods a,b]
+    python experiments/real.py --page    writes the page from the runs that are kept
+    python experiments/real.py --add FILE.jsonl --commit HASH    keeps runs of `bosquet bench`
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bosquet.arrays import Array
+from bosquet.benchmarks import GROUPS, summary
+from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.kept import head_commit, keep, read_kept
+from bosquet.benchmarks.suite import DATA_VARIABLE
+
+ROOT = Path(__file__).parent.parent
+KEPT = ROOT / "experiments" / "results" / "real.jsonl.xz"
+METHODS = ("auto", "optuna-tpe", "optuna-tpe-group", "smac", "random")
+N_TRIALS = 60
+BUDGETS = (15, 30, 60)
+
+HEAD = """\
+# Real problems
+
+Written by `experiments/real.py` from the runs in `experiments/results/real.jsonl.xz`. Every method
+evaluates {n} configurations. The problems are the reported half of the real suite
+(`bosquet.benchmarks.suite`): measured tables of systems, choosing and tuning a classifier by
+cross-validation, boosted trees, networks and scikit-learn pipelines. The suite was split by name
+before any method had run on it; defaults were chosen on the other half and on synthetic trees.
+
+{summary}
+## Average rank
+
+Methods are ranked by their median after so many evaluations; {problems} problems, lower is better.
+
+{ranks}
+
+## The default after 30 evaluations, and the best peer after 60
+
+Medians and worst seeds; a peer is any method but `auto`, on each problem the one that is best.
+
+{against}
+
+"""
+
+
+def main() -> None:
+    options = _options()
+    if options.add is not None:
+        keep(read_runs(options.add), KEPT, options.commit)
+    elif not options.page:
+        _run(options)
+    order = [
+        Job(m, p, s, N_TRIALS) for p in GROUPS["real-report"] for m in METHODS for s in range(1000)
+    ]
+    wanted = {job: i for i, job in enumerate(order)}
+    runs = sorted((r for r in read_kept(KEPT) if r.job in wanted), key=lambda r: wanted[r.job])
+    (ROOT / "docs" / "real.md").write_text(page(runs), encoding="utf-8")
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.data is not None:
+        os.environ[DATA_VARIABLE] = str(options.data.absolute())
+    done = {run.job for run in read_kept(KEPT)}
+    jobs = [
+        job
+        for seed in range(max(options.seeds, options.table_seeds))
+        for problem in GROUPS["real-report"]
+        for method in options.methods
+        if seed < (options.table_seeds if problem.startswith("system-") else options.seeds)
+        if (job := Job(method, problem, seed, N_TRIALS)) not in done
+    ]
+    out = ROOT / "results" / "real.jsonl"
+    for job, error in run_all(jobs, out, options.jobs, lambda run: print(run.job, flush=True)):
+        print(f"failed: {job}: {error!r}", flush=True)
+    made = [run for run in read_runs(out) if run.job in set(jobs)]
+    keep(made, KEPT, options.commit or head_commit(ROOT))
+
+
+def page(runs: Sequence[Run]) -> str:
+    ranks = {budget: summary.average_ranks(runs, budget) for budget in BUDGETS}
+    lines = ["| method | " + " | ".join(f"after {b}" for b in BUDGETS) + " |"]
+    lines.append("|---" * (1 + len(BUDGETS)) + "|")
+    lines += [
+        f"| {method} | " + " | ".join(f"{ranks[b][method]:.2f}" for b in BUDGETS) + " |"
+        for method in ranks[BUDGETS[-1]]
+    ]
+    against, said = _against_peers(runs)
+    head = HEAD.format(
+        n=N_TRIALS,
+        problems=len(summary.by_problem(runs)),
+        ranks="\n".join(lines),
+        against=against,
+        summary=said,
+    )
+    return head + summary.markdown(runs, BUDGETS)
+
+
+def _against_peers(runs: Sequence[Run]) -> tuple[str, str]:
+    """A line for each problem, and how often the default is at least as good."""
+    header = [
+        "problem",
+        "auto after 30",
+        "best peer after 60",
+        "worst of auto after 60",
+        "best worst of a peer after 60",
+    ]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    median_wins = worst_wins = 0
+    grouped = summary.by_problem(runs)
+    for problem, methods in grouped.items():
+        best = {name: _best(same) for name, same in methods.items()}
+        peers = {name: table for name, table in best.items() if name != "auto"}
+        ours = float(np.median(best["auto"][:, 29]))
+        theirs = {name: float(np.median(table[:, 59])) for name, table in peers.items()}
+        peer = min(theirs, key=theirs.__getitem__)
+        worst = float(best["auto"][:, 59].max())
+        their_worst = min(float(table[:, 59].max()) for table in peers.values())
+        median_wins += ours <= theirs[peer]
+        worst_wins += worst <= their_worst
+        cells = [
+            problem,
+            f"{ours:.5g}",
+            f"{theirs[peer]:.5g} ({peer})",
+            f"{worst:.5g}",
+            f"{their_worst:.5g}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    said = (
+        f"After 30 evaluations the median of `auto` is at least as good as the best peer's after "
+        f"60 on {median_wins} of {len(grouped)} problems; after 60 its worst seed is at least as "
+        f"good as the best worst seed of a peer on {worst_wins} of {len(grouped)}.\n"
+    )
+    return "\n".join(lines), said
+
+
+def _best(runs: Sequence[Run]) -> Array:
+    """The best value so far of every run: (seeds, evaluations)."""
+    curves = (np.minimum.accumulate(run.values) for run in runs)
+    return np.array([np.pad(c, (0, N_TRIALS - len(c)), mode="edge") for c in curves])
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the directory of the data (../shared/data)")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--table-seeds", type=int, default=20)
+    parser.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
+    parser.add_argument("--commit", default="", help="of the code that made the runs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
