@@ -19,7 +19,7 @@ import numpy as np
 from bosquet.arrays import Array, Index
 from bosquet.data import History, Key, Trial, as_number, jsonable, key_of
 from bosquet.errors import NOTHING_LEFT, ConfigError
-from bosquet.space import Config, Space
+from bosquet.space import Choice, Config, Space
 from bosquet.space.defaults import default_of_path, default_units
 from bosquet.space.sampling import sobol
 from bosquet.space.tree import Path
@@ -233,9 +233,9 @@ def design(
     Of the paths visited least, those whose options have been seen least come first. With very many
     paths, it is the options of each choice that are visited evenly.
 
-    With ``defaults_first``, coordinates are the declared defaults, or the first option and the
-    middle of a range, until every branch has been seen: a good branch is then not judged by an
-    unlucky draw.
+    With ``defaults_first``, coordinates are the declared defaults, or the middle of a range, until
+    every branch has been seen: a good branch is then not judged by an unlucky draw. Categories
+    without a default take turns, since no option of theirs is in the middle.
     """
     points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)
@@ -277,7 +277,7 @@ def _near(
             units[:, choice] = space.tree.choice(choice).unit_of(option)
         configs = space.from_unit(units)
         if point is None:
-            configs[0] = default_of_path(space, options)
+            configs[0] = default_of_path(space, visits.least_categories() | options)
         for config in configs:
             if key_of(config) not in taken and space.violation(config) is None:
                 return dict(config)
@@ -290,6 +290,7 @@ class _Visits:
     def __init__(self, task: Task) -> None:
         self._tree = task.space.tree
         self._space = task.space
+        self._rows = task.visited
         self._by_node = self._tree.node_activity(task.visited).sum(axis=0)
         self._by_path = Counter(self._tree.paths_of_rows(task.visited))
 
@@ -302,6 +303,19 @@ class _Visits:
         path = self._space.path(config)
         self._by_path[path] += 1
         self._by_node[list(path)] += 1
+        self._rows = np.vstack([self._rows, self._space.to_unit([config])])
+
+    def least_categories(self) -> dict[int, int]:
+        """By dimension, the option seen least (the first of them) of categories without a default."""
+        active = self._space.activity(self._rows)
+        least = {}
+        for d in self._space.dimensions:
+            choice = d.parameter
+            if isinstance(choice, Choice) and choice.is_category and choice.default is None:
+                seen = choice.option_index(self._rows[active[:, d.index], d.index])
+                counts = np.bincount(seen, minlength=choice.n_values)
+                least[d.index] = int(np.argmin(counts))
+        return least
 
     def of(self, paths: Sequence[Path]) -> Index:
         return np.array([self._by_path[path] for path in paths])
