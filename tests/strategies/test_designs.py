@@ -161,3 +161,18 @@ def test_of_candidates_the_nearest_to_the_defaults_come_first():
     candidates = [{"x": x, **branch} for x in (0.1, 0.45, 0.9) for branch in branches]
     opt = bq.Optimizer(space, seed=0, candidates=candidates)
     assert {opt.ask().config["x"] for _ in range(2)} == {0.45}
+
+
+def test_categories_without_a_default_take_turns_in_the_first_trials():
+    """No option is in the middle; one that never came would be judged by nothing."""
+    space = bq.Space(
+        {
+            "scale": bq.Choice(["none", "standard", "ranks"]),
+            "solver": bq.Choice(["fast", "slow"], default="slow"),
+            "model": bq.Choice({name: {f"x_{name}": bq.Float(0, 1)} for name in "abc"}),
+        }
+    )
+    trials = bq.Optimizer(space, "add-tree", seed=1, history=None).ask(3)
+    assert [t.config["scale"] for t in trials] == ["none", "standard", "ranks"]
+    assert {t.config["solver"] for t in trials} == {"slow"}
+    assert {t.config["model"] for t in trials} == set("abc")

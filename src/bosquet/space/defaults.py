@@ -33,7 +33,7 @@ def default_units(space: Space) -> Array:
 
 
 def default_of_path(space: Space, options: Mapping[int, int]) -> dict[str, Any]:
-    """The defaults on one path, which options of branching choices (by dimension) lead to."""
+    """The defaults, but for choices (by dimension) whose options are given, as those of a path."""
     units = default_units(space)
     for choice, option in options.items():
         units[choice] = space.tree.choice(choice).unit_of(option)
@@ -53,7 +53,7 @@ def _declared(space: Space, active: Bools) -> dict[str, Any]:
 
 
 def default_config(space: Space, draws: int) -> dict[str, Any]:
-    """Declared defaults; elsewhere the first option or the middle of the range.
+    """Declared defaults; elsewhere the first option, or the middle of what is ordered.
 
     Where that violates a constraint, the parameters without a declared default are drawn, at most
     so many times.

@@ -176,7 +176,7 @@ class Space(ByName):
         return any(d.parameter.default is not None for d in self.dimensions)
 
     def default_config(self) -> Config:
-        """The declared defaults; elsewhere the first option or the middle of the range.
+        """The declared defaults; elsewhere the first option, or the middle of what is ordered.
 
         Where that violates a constraint, the parameters without a declared default are drawn
         (from a fixed seed) until it does not.

@@ -306,7 +306,7 @@ class _Visits:
         self._rows = np.vstack([self._rows, self._space.to_unit([config])])
 
     def least_categories(self) -> dict[int, int]:
-        """By dimension, the option seen least (the first of them) of categories without a default."""
+        """The option seen least, by dimension, of categories without a default."""
         active = self._space.activity(self._rows)
         least = {}
         for d in self._space.dimensions:
