@@ -61,7 +61,8 @@ def main() -> None:
     trees = [r for r in runs_kept if r.job.problem in TREES and r.job.seed >= CHOSEN_ON]
     flat = [r for r in runs_kept if r.job.problem in FLAT]
     text = HEAD + "## Trees\n\n" + table(trees, TREES, (20, 40))
-    text += "\n## Without conditions\n\n" + table(flat, FLAT, (20, 40, 60))
+    if flat:
+        text += "\n## Without conditions\n\n" + table(flat, FLAT, (20, 40, 60))
     text += f"\n{len(trees) + len(flat)} runs. Versions: {summary.versions_text(trees + flat)}.\n"
     (ROOT / "docs" / "auto.md").write_text(text, encoding="utf-8")
 

@@ -36,7 +36,10 @@ Written by `experiments/real.py` from the runs in `experiments/results/real.json
 evaluates {n} configurations. The problems are the reported half of the real suite
 (`bosquet.benchmarks.suite`): measured tables of systems, choosing and tuning a classifier by
 cross-validation, boosted trees, networks and scikit-learn pipelines. The suite was split by name
-before any method had run on it; defaults were chosen on the other half and on synthetic trees.
+before any method had run on it; defaults were chosen on the other half and on synthetic trees. The
+reported half was run twice: a first run of `auto` (commit e3f6020) showed that categories all began
+at their first option, which left networks and pipelines behind random search at 15; the cause was
+found and mended on the other half, nothing else was changed. Seeds are still few; a run adds more.
 
 {summary}
 ## Average rank
@@ -60,12 +63,21 @@ def main() -> None:
         keep(read_runs(options.add), KEPT, options.commit)
     elif not options.page:
         _run(options)
-    order = [
-        Job(m, p, s, N_TRIALS) for p in GROUPS["real-report"] for m in METHODS for s in range(1000)
-    ]
-    wanted = {job: i for i, job in enumerate(order)}
-    runs = sorted((r for r in read_kept(KEPT) if r.job in wanted), key=lambda r: wanted[r.job])
-    (ROOT / "docs" / "real.md").write_text(page(runs), encoding="utf-8")
+    (ROOT / "docs" / "real.md").write_text(page(comparable(read_kept(KEPT))), encoding="utf-8")
+
+
+def comparable(runs: Sequence[Run]) -> list[Run]:
+    """The runs of problems and seeds that every method has, in the order of the suite."""
+    made = {run.job: run for run in runs}
+    chosen = []
+    for problem in GROUPS["real-report"]:
+        seeds = [
+            {job.seed for job in made if (job.method, job.problem) == (method, problem)}
+            for method in METHODS
+        ]
+        common = sorted(set.intersection(*seeds))
+        chosen += [made[Job(m, problem, seed, N_TRIALS)] for m in METHODS for seed in common]
+    return chosen
 
 
 def _run(options: argparse.Namespace) -> None:

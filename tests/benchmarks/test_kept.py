@@ -22,9 +22,9 @@ def test_runs_add_up_and_a_run_made_again_takes_its_place(tmp_path):
 
 def test_what_is_kept_is_rounded(tmp_path):
     path = tmp_path / "kept.jsonl.xz"
-    keep([made(0, 123456.789)], path, "abc")
+    keep([made(0, 123456.7890123456)], path, "abc")
     (run,) = read_kept(path)
-    assert run.values == [123456.8, 0.3333333]
+    assert run.values == [123456.789012, 0.333333333333]
     assert (run.ask_seconds, run.seconds) == ([0.0123], 1.2)
 
 

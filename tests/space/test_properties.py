@@ -190,7 +190,8 @@ def test_default_config(space: Space) -> None:
                 declared.add(dimension.name)
                 assert default[dimension.name] == parameter.default
             elif isinstance(parameter, Choice):
-                assert default[dimension.name] == parameter.options[0]
+                middle = parameter.n_values // 2 if parameter.ordered else 0
+                assert default[dimension.name] == parameter.options[middle]
     assert space.has_defaults >= bool(declared)
 
 

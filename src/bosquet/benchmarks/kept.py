@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bosquet.benchmarks.harness import Job, Run
 
-_DIGITS = 7  # of values: more than a table shows or a rank needs
+_DIGITS = 12  # of values: a distance to the minimum may be small
 _MILLISECONDS = 4  # decimal places of seconds
 
 
