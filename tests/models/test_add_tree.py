@@ -128,3 +128,20 @@ def test_targets_near_the_ends_of_the_floats(e, lam):
     np.testing.assert_allclose(odd.z, plain.z, rtol=1e-12)
     np.testing.assert_array_equal(odd.noise, plain.noise)
     assert odd.log_jacobian == pytest.approx(plain.log_jacobian - 5 * e * np.log(2.0))
+
+
+def test_much_noise_is_less_likely_than_hardly_any():
+    """The prior of the log noise variance has two sides; its gradient is that of its value."""
+    hyper = add_tree(bq.Space({"x": bq.Float(0, 1)}))[1]
+    at = hyper.names.index("noise")
+
+    def log_prior(away):
+        theta = hyper.mean.copy()
+        theta[at] += away
+        return hyper.log_prior(theta)
+
+    assert log_prior(4.0)[0] == pytest.approx(-0.5 * (4.0 / 2.0) ** 2)
+    assert log_prior(-4.0)[0] == pytest.approx(-0.5 * (4.0 / 4.0) ** 2)
+    for away in (-3.0, 3.0):
+        slope = (log_prior(away + 1e-6)[0] - log_prior(away - 1e-6)[0]) / 2e-6
+        assert log_prior(away)[1][at] == pytest.approx(slope)

@@ -273,3 +273,11 @@ def test_transforms_are_no_stronger_than_a_logarithm():
         rivals = strategy.rivals(Setting("se", lam))
         assert {rival.lam for rival in rivals if rival.kernel == "se"} == others
         assert [rival.lam for rival in rivals if rival.kernel == "matern52"] == [lam]
+
+
+def test_the_papers_version_begins_with_a_design_and_ours_at_the_defaults():
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(15)})
+    assert AddTree().initial_trials(space) == 8
+    assert AddTree.paper().initial_trials(space) == 12
+    assert set(bq.Optimizer(space, "add-tree", seed=0).ask().config.values()) == {0.5}
+    assert set(bq.Optimizer(space, "add-tree.paper", seed=0).ask().config.values()) != {0.5}

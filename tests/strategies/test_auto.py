@@ -3,7 +3,6 @@ import pytest
 
 import bosquet as bq
 from bosquet.strategies import Auto, BOinG, auto
-from bosquet.strategies.beliefs import weights_of
 
 
 def run(problem, n, strategy="auto"):
@@ -89,13 +88,6 @@ def test_a_belief_that_does_not_count_is_not_fitted():
     assert set(first.memory["fits"]) == {"add-tree", "arc"}
     assert list(first.info["weights"]) == ["add-tree"]
     assert list(opt.ask().memory["fits"]) == ["add-tree"]
-
-
-def test_weights_are_tempered_and_negligible_ones_left_out():
-    assert weights_of({"a": 5.0, "b": 5.0}) == {"a": 0.5, "b": 0.5}
-    few = weights_of({"a": 9.0, "b": 5.0})
-    assert few["a"] / few["b"] == pytest.approx(np.e)
-    assert weights_of({"a": 1e3, "b": 0.0}) == {"a": 1.0}
 
 
 def test_a_batch_is_of_different_places():

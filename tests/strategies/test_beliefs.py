@@ -1,8 +1,11 @@
-"""How much each of several models is trusted; the rest is tested with the strategy `auto`."""
-
+import numpy as np
 import pytest
 
-from bosquet.strategies.beliefs import NEGLIGIBLE, weights_of
+import bosquet as bq
+from bosquet.strategies import AddTree, Arc
+from bosquet.strategies.base import Batch, Task
+from bosquet.strategies.beliefs import NEGLIGIBLE, Belief, Beliefs, weights_of
+from bosquet.strategies.choosing import Ask
 
 
 def test_weights_follow_the_evidence_and_add_up_to_one():
@@ -14,3 +17,38 @@ def test_weights_follow_the_evidence_and_add_up_to_one():
 def test_what_hardly_counts_is_left_out():
     assert weights_of({"a": 0.0, "b": -1000.0}) == {"a": 1.0}
     assert weights_of({"alone": -1e300}) == {"alone": 1.0}
+
+
+def test_evidence_is_tempered():
+    few = weights_of({"a": 9.0, "b": 5.0})
+    assert few["a"] / few["b"] == pytest.approx(np.e)
+
+
+@pytest.mark.parametrize("weights", [(0.9, 0.1), (0.1, 0.9)])
+def test_what_is_tried_has_the_highest_weighted_improvement(weights):
+    problem = bq.benchmarks.small_balanced(shared=True, shift=2)
+    space, rng = problem.space, np.random.default_rng(0)
+    opt = bq.Optimizer(space, seed=0)
+    for config in space.sample(1, 15):
+        opt.tell(config, problem(config))
+    batch, data = Batch(Task(space, opt.history, index=15)), opt.history.dataset()
+    beliefs = Beliefs(
+        [
+            Belief(one, Ask.given(one.fit(batch.task, data, rng), batch, data, rng), weight)
+            for one, weight in zip((AddTree(), Arc()), weights, strict=True)
+        ]
+    )
+
+    def improvement(config):
+        """Of each belief, by its own posterior and its own incumbent."""
+        x, path = space.to_unit([config]), space.path(config)
+        each = [
+            belief.acquisition.value(*belief.ask.fitted.posterior.on_path(path).moments(x))[0]
+            for belief in beliefs.all
+        ]
+        return float(np.logaddexp.reduce(np.array(each) + np.log(weights)))
+
+    found = beliefs.next()
+    assert found is not None
+    assert found.value == pytest.approx(improvement(found.config))
+    assert found.value >= max(improvement(config) for config in space.sample(2, 500)) - 1e-6

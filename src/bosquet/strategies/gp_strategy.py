@@ -33,6 +33,7 @@ from bosquet.strategies.fitting import FitRecord, Fitted, P, Setting, fit_by_evi
 from bosquet.strategies.options import AcquisitionName, KernelName, one_of, whole
 
 MOST_PATHS = 32  # searched in one ask
+_FIRST, _DESIGNED = 8, 12  # trials before the first model, with the defaults first and without
 _LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
 _NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 
@@ -71,7 +72,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 
     def initial_trials(self, space: Space) -> int:
         """How many trials come before the first model."""
-        return initial_trials(space)
+        return initial_trials(space, _FIRST if self.defaults_first else _DESIGNED)
 
     # -- one ask -----------------------------------------------------------------------------
 
@@ -227,6 +228,9 @@ def bound(dimension: int, t: int) -> LowerBound:
     return LowerBound(0.2 * dimension * np.log(2.0 * t))
 
 
-def initial_trials(space: Space) -> int:
-    """How many trials come before the first model: to visit every option if few do, and d + 2."""
-    return max(min(space.tree.cover, 12), min(space.tree.largest_dimension + 2, 8), 4)
+def initial_trials(space: Space, most: int = _FIRST) -> int:
+    """How many trials come before the first model: to visit every option if few do, and d + 2.
+
+    ``most`` of the latter: a design needs more of them than a start at the defaults.
+    """
+    return max(min(space.tree.cover, _DESIGNED), min(space.tree.largest_dimension + 2, most), 4)
