@@ -7,6 +7,7 @@ from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import (
     ConfigError,
     EvaluationError,
+    ModelError,
     SpaceError,
     SpaceExhausted,
     StorageError,
@@ -29,6 +30,7 @@ __all__ = [
     "Forbid",
     "History",
     "Int",
+    "ModelError",
     "Optimizer",
     "Result",
     "Space",
