@@ -2,7 +2,7 @@
 
 import logging
 
-from bosquet import benchmarks, strategies
+from bosquet import benchmarks, plots, strategies
 from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import (
     ConfigError,
@@ -42,5 +42,6 @@ __all__ = [
     "benchmarks",
     "maximize",
     "minimize",
+    "plots",
     "strategies",
 ]
