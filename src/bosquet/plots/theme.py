@@ -85,7 +85,9 @@ def number(value: float, spread: float = 0.0) -> str:
 
 
 def percent(share: float) -> str:
-    return "under 1 %" if 0.0 < share < 0.01 else f"{100 * share:.0f} %"
+    if share < 0.01:
+        return "under 1 %"
+    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def faded(colour: str, opacity: float = 0.2) -> str:

@@ -84,7 +84,9 @@ def _title(branches: list[Branch]) -> str:
     if not seen:
         return "No branch has brought a value yet"
     best = seen[0]
-    told = f"{text(best.label or 'The space')} is best so far"
+    told = f"{text(best.label)} is best so far"
+    if len(branches) == 1:
+        told = f"The best of {len(best.trials)} trials has {number((best.best and best.best.value) or 0.0)}"
     hopes = [branch for branch in branches if branch.predicted]
     if not hopes:
         return told
@@ -92,6 +94,8 @@ def _title(branches: list[Branch]) -> str:
     chance = most.predicted.chance if most.predicted else 0.0
     if chance < _HOPE:
         return f"{told}; a new best is unlikely anywhere"
+    if len(branches) == 1:
+        return f"{told}; the chance of a better one is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
     return f"{told}; a new best is most likely {where} ({percent(chance)})"
 
