@@ -92,7 +92,7 @@ def test_a_model_says_what_was_fitted(tree_model):
 
 def test_of_very_many_trials_some_are_fitted():
     space = bq.Space({"x": bq.Float(0, 1)})
-    model = Model(studied(space, lambda config: config["x"] ** 2, 320))
+    model = Model(studied(space, lambda config: config["x"] ** 2, 320), bq.strategies.FlatGP())
     assert len(model.trials) == 300
     assert "300 of 320 trials" in str(model)
     assert model.history.best in model.trials

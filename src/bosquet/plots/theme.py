@@ -66,10 +66,10 @@ def headline(title: str, subtitle: str = "") -> dict[str, Any]:
     return head
 
 
-def text(value: object) -> str:
+def text(value: object, longest: int = _LONGEST) -> str:
     """A text of the user's for a plot, where it is neither markup nor too long."""
     shown = printable(str(value))
-    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "\u2026"
+    shown = shown if len(shown) <= longest else shown[: longest - 1] + "\u2026"
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
