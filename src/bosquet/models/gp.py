@@ -270,9 +270,7 @@ class PartialPosterior:
         eta: Array,
         near: Sequence[tuple[_Conditioned, Cross]],
     ) -> None:
-        self._components = components
-        self._eta = eta
-        self._near = near
+        self._components, self._eta, self._near = components, eta, near
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""
