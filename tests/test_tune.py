@@ -16,6 +16,8 @@ import pytest
 
 import bosquet as bq
 from bosquet.cli import main
+from bosquet.data import as_time
+from bosquet.data.rows import FIXED
 from bosquet.study import load_history, read_study
 from tests.support import present
 from tests.test_docs import BLOCK, ROOT
@@ -333,7 +335,8 @@ def test_export_round_trip(capsys):
 
     rows = json.loads(Path("t.json").read_text())
     for row, trial in zip(rows, history.trials, strict=True):
-        given = {name: row.pop(name) for name in list(row)[:5]}
+        given = {name: row.pop(name) for name in list(row)[:8]}
+        given |= {name: as_time(given[name], name) for name in ("started", "ended")}
         assert given == {name: getattr(trial, name) for name in given}
         row["value"] = row.pop("config.value")
         assert space.unqualify(row) == trial.config
@@ -341,7 +344,7 @@ def test_export_round_trip(capsys):
     with open("t.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     parameters = ["config.value", "option", "m", "m=a/n", "m=b/n"]
-    assert list(lines[0]) == ["number", "state", "value", "noise_variance", "reason", *parameters]
+    assert list(lines[0]) == [*FIXED, *parameters]
     for line, trial in zip(lines, history.trials, strict=True):
         assert int(line["number"]) == trial.number
         assert line["state"] == trial.state

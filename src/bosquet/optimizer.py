@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from bosquet.data import Direction, Evaluation, History, Trial, key_of
+from bosquet.data import Direction, Evaluation, History, Trial, key_of, now
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
@@ -98,12 +98,14 @@ class Optimizer:
         proposals = self._unseen_first(task)[:wanted]
         if len(proposals) < wanted:
             proposals += self._from_strategy(task, proposals, wanted - len(proposals))
+        started = now()
         trials = [
             Trial(
                 number + i,
                 proposal.config,
                 info=proposal.info(self.space),
                 memory=proposal.memory,
+                started=started,
             )
             for i, proposal in enumerate(proposals)
         ]
@@ -189,6 +191,7 @@ class Optimizer:
         return next(same, Trial(self._next_number, config, info={"why": "added by the user"}))
 
     def _end(self, trial: Trial) -> Trial:
+        trial = replace(trial, ended=now())
         self.history = self.history.with_trial(trial)
         self._pending.pop(trial.number, None)
         return trial

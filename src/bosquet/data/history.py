@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -147,7 +147,7 @@ class History:
             "direction": self.direction,
             "space": self.space.to_dict(),
         }
-        lines = [json_text(entry) for entry in (header, *map(asdict, self.trials))]
+        lines = [json_text(entry) for entry in (header, *map(Trial.to_dict, self.trials))]
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
