@@ -12,6 +12,7 @@ LAYERS = [
     "errors",
     "arrays",
     "text",
+    "notebook",
     "space",
     "data",
     "linalg",

@@ -239,7 +239,7 @@ def test_no_value_at_all(capsys):
     assert re.search(r"^bosquet: trial 0 failed: exit code 3; stderr: no luck", shown.err, re.M)
     assert tuned(*command, trials=20) == 1
     shown = capsys.readouterr()
-    assert "6 trials, 1 of them from before, 6 failed, in " in shown.out
+    assert "6 trials, 1 of them from before, 6 failed; this run took " in shown.out
     stopped = r"s \(5 trials failed alike and none brought a value: exit code 3; stderr: no luck"
     assert re.search(stopped, shown.out)
     assert tuned(*command, "--on-failure", "continue", trials=7) == 1

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from bosquet.data import Direction, Evaluation, History, Trial, key_of, now
+from bosquet.data.views import history_html
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
@@ -204,6 +205,11 @@ class Optimizer:
             f"{history.direction}: {len(history.complete)} complete, {len(history.failed)} failed "
             f"and {len(self._pending)} pending trials{found}>"
         )
+
+    def _repr_html_(self) -> str:
+        title = f"Optimizer, strategy {self.strategy.name!r}: {self.history.summary}"
+        pending = [f"{len(self._pending)} trials are pending."] if self._pending else []
+        return history_html(self.history, title, *pending)
 
     @property
     def best(self) -> Trial | None:

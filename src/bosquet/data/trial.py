@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bosquet import notebook
 from bosquet.space import Config
+from bosquet.text import duration_text, listed, printable
 
 State = Literal["pending", "complete", "failed"]
 Key = tuple[tuple[str, Any], ...]
@@ -88,7 +90,7 @@ class Evaluation:
             object.__setattr__(self, "noise_variance", variance)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trial:
     """A configuration that was proposed (or added), and what became of it."""
 
@@ -102,7 +104,7 @@ class Trial:
     """Why it failed."""
     info: dict[str, Any] = field(default_factory=dict)
     """What the strategy says about its choice, for people (docs/optimizer.md): JSON-able."""
-    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    memory: dict[str, Any] = field(default_factory=dict)
     """What the strategy will read in later asks, and nobody else: JSON-able."""
     # When a trial ran does not make it another trial: replayed runs compare as equal.
     started: datetime | None = field(default=None, compare=False)
@@ -127,6 +129,27 @@ class Trial:
             if not math.isfinite(value):
                 raise ValueError(f"value={value} of a complete trial must be finite")
             Evaluation(value, self.noise_variance)
+
+    def __repr__(self) -> str:
+        config = listed(f"{name}={value!r}" for name, value in self.config.items())
+        why = f" ({self.info['why']})" if self.info.get("why") else ""
+        return printable(f"<Trial {self.number} {self.outcome}: {config}{why}>")
+
+    def _repr_html_(self) -> str:
+        why = str(self.info.get("why", ""))
+        return notebook.block(
+            notebook.heading(f"Trial {self.number} {self.outcome}"),
+            notebook.named_values(self.config),
+            notebook.line(f"Why it was proposed: {why}") if why else "",
+        )
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in words: ``complete, 0.25 in 1.2 s``."""
+        took = "" if self.duration is None else f" in {duration_text(self.duration)}"
+        if self.state == "complete":
+            return f"complete, {self.value:.6g}{took}"
+        return self.state if self.reason is None else f"{self.state}{took}, {listed([self.reason])}"
 
     @property
     def duration(self) -> float | None:

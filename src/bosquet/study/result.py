@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bosquet.data import History, Trial
+from bosquet.data.views import history_html
 from bosquet.space import Config
-from bosquet.text import printable
+from bosquet.text import duration_text, listed, printable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The trials of a study, in the user's own sign."""
 
@@ -59,6 +60,18 @@ class Result:
             else ""
         )
 
+    def __repr__(self) -> str:
+        best = self.best
+        config = "" if best is None else f": {listed(_pairs(best.config))}"
+        return printable(f"<Result of {self.history.summary}{config}>")
+
+    def _repr_html_(self) -> str:
+        return history_html(
+            self.history,
+            f"Result of {self.history.summary}",
+            f"Took {duration_text(self.seconds)}, seed {self.seed}; ended: {self.stopped}.",
+        )
+
     def __str__(self) -> str:
         counts = f"{len(self.history.complete)} trials"
         if self.history.failed:
@@ -72,7 +85,11 @@ class Result:
             found = f"nothing found{'' if said else self._why}"
         else:
             found = f"best {best.value:.6g} with {best.config}"
-        return f"{counts} in {self.seconds:.1f} s ({_shown(self.stopped)}): {found}"
+        return f"{counts} in {duration_text(self.seconds)} ({_shown(self.stopped)}): {found}"
+
+
+def _pairs(config: Config) -> list[str]:
+    return [f"{name}={value!r}" for name, value in config.items()]
 
 
 def _shown(text: str | None) -> str:
