@@ -12,6 +12,7 @@ import numpy as np
 from bosquet.data import Direction, Evaluation, History, Trial, key_of, now
 from bosquet.data.views import history_html
 from bosquet.errors import NOTHING_LEFT, ConfigError
+from bosquet.explain import Model, model_of
 from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
@@ -215,6 +216,10 @@ class Optimizer:
     def best(self) -> Trial | None:
         """The complete trial with the best value; None before there is one."""
         return self.history.best
+
+    def model(self) -> Model:
+        """What the trials so far say about the objective; ModelError while they are too few."""
+        return model_of(self.history, self.strategy)
 
 
 def _difference(theirs: Space, ours: Space) -> str:

@@ -193,6 +193,17 @@ class AdditiveGP:
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
+        alpha, precision = self._left_out(theta)
+        z2 = (alpha / precision) ** 2 * precision
+        return np.asarray(0.5 * (np.log(precision) - _LOG_2PI - z2))
+
+    def left_out_moments(self, theta: Array) -> tuple[Array, Array]:
+        """Mean and variance of y_i, noise included, given all other y: (N,) each."""
+        alpha, precision = self._left_out(theta)
+        return self._merged.given - alpha / precision, 1.0 / precision
+
+    def _left_out(self, theta: Array) -> tuple[Array, Array]:
+        """K^-1 y and the diagonal of K^-1, in the order of the rows given."""
         eta = self.hyper.eta(theta)
         alpha, precision = np.empty(len(self.order)), np.empty(len(self.order))
         for group, block in zip(self._groups, self.blocks, strict=True):
@@ -200,10 +211,8 @@ class AdditiveGP:
             precision[self.order[group]] = np.diag(inverse_from_cholesky(L))
             alpha[self.order[group]] = solve(L, block.y)
         if self._merged.repeated:
-            noise = float(np.exp(eta[-1]))
-            alpha, precision = self._merged.leave_one_out(noise, alpha, precision)
-        z2 = (alpha / precision) ** 2 * precision
-        return np.asarray(0.5 * (np.log(precision) - _LOG_2PI - z2))
+            return self._merged.leave_one_out(float(np.exp(eta[-1])), alpha, precision)
+        return alpha, precision
 
 
 class Posterior:
@@ -230,6 +239,22 @@ class Posterior:
             rest = [block for block in conditioned if not block.nodes & nodes]
             conditioned = [*rest, _join(near, active, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned)
+
+    def joint(self, X: Array, Z: Bools) -> tuple[Array, Array]:
+        """Mean and covariance matrix of f at rows that activate any nodes: (m,) and (m, m)."""
+        mean, covariance = np.zeros(len(X)), np.zeros((len(X), len(X)))
+        crosses = [np.zeros((len(X), block.n)) for block in self._conditioned]
+        for component in self.components:
+            at = np.flatnonzero(Z[:, component.node])
+            covariance[np.ix_(at, at)] += component.cross(X[at], X[at], self.eta)
+            for block, cross in zip(self._conditioned, crosses, strict=True):
+                rows = block.rows.get(component.name, at[:0])
+                cross[np.ix_(at, rows)] += component.cross(X[at], block.X[rows], self.eta)
+        for block, cross in zip(self._conditioned, crosses, strict=True):
+            mean += cross @ block.alpha
+            V = solve_lower(block.L, cross.T)
+            covariance -= V.T @ V
+        return mean, covariance
 
     def of(self, components: Sequence[Component]) -> PartialPosterior:
         """The posterior of the sum of some components, at rows where they are active."""

@@ -136,6 +136,10 @@ class WarpedGP:
         own, bent = self._bent(theta)
         return self._gp(bent(self._X)).leave_one_out(own)
 
+    def left_out_moments(self, theta: Array) -> tuple[Array, Array]:
+        own, bent = self._bent(theta)
+        return self._gp(bent(self._X)).left_out_moments(own)
+
 
 def _with_warps(hyper: Hyperparameters, warped: Sequence[int]) -> Hyperparameters:
     """The hyper-parameters of a covariance, and two for each warped coordinate.
@@ -190,6 +194,9 @@ class WarpedPosterior:
 
     def on_path(self, path: Sequence[int]) -> Belief:
         return _WarpedBelief(self._bent, self._inner.on_path(path))
+
+    def joint(self, X: Array) -> tuple[Array, Array]:
+        return self._inner.joint(self._bent(X))
 
     def with_pending(self, X: Array) -> WarpedPosterior:
         return WarpedPosterior(self._bent, self._inner.with_pending(self._bent(X)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bosquet.data import History, Trial
 from bosquet.data.views import history_html
+from bosquet.explain import Model, model_of
 from bosquet.space import Config
 from bosquet.text import duration_text, listed, printable
 
@@ -49,6 +50,10 @@ class Result:
         value = self.best_trial.value
         assert value is not None
         return value
+
+    def model(self) -> Model:
+        """What the trials say about the objective; ModelError where they are too few."""
+        return model_of(self.history)
 
     @property
     def _why(self) -> str:
