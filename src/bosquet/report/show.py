@@ -101,7 +101,8 @@ def _best_value(history: History, best: Trial) -> str:
     """With the digits that tell it from the other values, and at least six where it has them."""
     assert best.value is not None
     text = value_format(trial.value for trial in history.complete if trial.value is not None)
-    return max(f"{best.value:.6g}", text(best.value), key=len)
+    short = f"{best.value:.6g}"
+    return short if float(short) == best.value else max(short, text(best.value), key=len)
 
 
 def print_line(console: Console, text: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from bosquet.data import History, Trial
 from bosquet.data.views import history_html
@@ -54,6 +56,12 @@ class Result:
     def model(self) -> Model:
         """What the trials say about the objective; ModelError where they are too few."""
         return model_of(self.history)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Writes one HTML file with the answer, pictures and all trials; returns where it is."""
+        from bosquet.report.page import write_report  # loads rich and plotly
+
+        return write_report(self, path)
 
     @property
     def _why(self) -> str:
