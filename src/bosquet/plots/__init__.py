@@ -4,7 +4,8 @@ Each takes a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the
 and returns a plotly figure. Figures are readable on light and dark pages.
 """
 
-from bosquet.plots.parameters import effects, importance, interaction, parallel
+from bosquet.plots.parallel import parallel
+from bosquet.plots.parameters import effects, importance, interaction
 from bosquet.plots.progress import acquisition, convergence
 from bosquet.plots.structure import graph, partition
 from bosquet.plots.tree import tree

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.explain import Effect, Importance
-from bosquet.plots.axes import axis, bounds, is_number, position, shown, ticks
-from bosquet.plots.source import history_of, model_for
+from bosquet.plots.axes import axis, is_number, shown
+from bosquet.plots.source import model_for
 from bosquet.plots.theme import (
     BLUE,
     GREY,
@@ -27,6 +25,7 @@ from bosquet.space import Space
 from bosquet.space.tree import Dimension
 
 _COLUMNS = 3
+_TICKS = 4  # of a panel
 _MOST = 12  # effects in one figure
 _BARS = 20  # parameters in one figure of importance
 _WEAK = 0.02  # shares of interactions below it are not worth a sentence
@@ -50,7 +49,7 @@ def effects(
     first = found[0]
     where = f"In {text(label)}, " if label else ""
     name = text(_of(space, first.parameter).name)
-    moved = number(first.spread)
+    moved = f"{first.spread:.3g}"
     title = f"{where}{name} does most: {moved} from its best to its worst value"
     trials = [t for t in model.history.complete if space.path_label(t.config) == label]
     found = found[:_MOST]
@@ -92,7 +91,8 @@ def _add_effect(
     }
     made.update_layout(
         {
-            f"xaxis{suffix}": axis(dimension) | {"domain": domain["x"], "anchor": f"y{suffix}"},
+            f"xaxis{suffix}": axis(dimension, _TICKS)
+            | {"domain": domain["x"], "anchor": f"y{suffix}"},
             f"yaxis{suffix}": {
                 "domain": domain["y"],
                 "anchor": f"x{suffix}",
@@ -251,38 +251,3 @@ def _add_bars(made: Any, some: Sequence[Importance], colour: str, legend: str) -
         insidetextanchor="start",
         insidetextfont={"color": "white", "size": 11},
     )
-
-
-def parallel(source: Any, branch: str | None = None) -> Any:
-    """The trials of one branch (by default the one of the best trial), a line each."""
-    history = history_of(source)
-    bests = history.best_by_path()
-    if not bests:
-        raise ModelError("no trial has brought a value: there is nothing to show side by side")
-    label = next(iter(bests)) if branch is None else branch
-    if label not in bests:
-        known = ", ".join(map(repr, bests))
-        raise ModelError(f"branch={label!r} has no complete trial; there are trials of {known}")
-    space = history.space
-    trials = [t for t in history.complete if space.path_label(t.config) == label]
-    there = space.tree.variables_of(space.path(bests[label].config))
-    values = [t.value for t in trials if t.value is not None]
-    shown_best = number(bests[label].value or 0.0, float(np.std(values)))
-    title = f"{text(label or 'All trials')}: {len(trials)} trials, the best {shown_best}"
-    made = figure(title, "a line is a trial; drag along an axis to select", height=440)
-    lines = [
-        {"label": text(d.name), "values": position(d, [t.config[d.name] for t in trials])}
-        | {"range": bounds(d)}
-        | ticks(d)
-        for d in there
-    ]
-    lines.append({"label": "objective", "values": values})
-    made.add_parcoords(
-        dimensions=lines,
-        line={"color": values, "colorscale": colour_scale(history.direction)},
-        labelfont={"color": GREY},
-        tickfont={"color": GREY},
-        rangefont={"color": "rgba(0,0,0,0)"},
-    )
-    made.update_layout(margin={"l": 70, "r": 60, "t": 130, "b": 40})
-    return made

@@ -185,7 +185,10 @@ def acquisition(source: Any) -> Any:
     for i, label in enumerate(ranked[: len(COLOURS)]):
         _add_branch(made, label, COLOURS[i], told, chosen)
     made.update_xaxes(title="trial")
-    made.update_yaxes(title="acquisition value")
+    logarithms = any(value < 0.0 for values in told.values() for value in values.values())
+    made.update_yaxes(
+        title="acquisition (log expected improvement)" if logarithms else "acquisition value"
+    )
     return made
 
 

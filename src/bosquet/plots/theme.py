@@ -18,7 +18,7 @@ FAINT = "rgba(115, 121, 130, 0.25)"
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
-_SCALE = ((0.0, "#FDE725"), (0.33, "#35B779"), (0.66, "#31688E"), (1.0, "#7E4F9E"))
+_SCALE = ((0.0, BLUE), (0.25, SKY), (0.5, "#B4B8BE"), (0.75, ORANGE), (1.0, RED))
 _LONGEST = 60  # characters of a name in a plot
 
 
@@ -34,6 +34,7 @@ def graph_objects() -> Any:
 def figure(title: str, subtitle: str = "", *, height: int = 420) -> Any:
     """An empty figure; the title says what there is to be seen."""
     axis = {"gridcolor": FAINT, "linecolor": FAINT, "zerolinecolor": FAINT, "automargin": True}
+    axis |= {"title": {"font": {"size": 13}, "standoff": 8}}
     made = graph_objects().Figure()
     made.update_layout(
         template={"layout": {"xaxis": axis, "yaxis": axis}},
@@ -45,6 +46,12 @@ def figure(title: str, subtitle: str = "", *, height: int = 420) -> Any:
         height=height,
         margin={"l": 60, "r": 24, "t": 84 if subtitle else 64, "b": 56},
         legend={"orientation": "h", "y": -0.2, "x": 0, "bgcolor": "rgba(0,0,0,0)"},
+        modebar={
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": FAINT,
+            "activecolor": GREY,
+            "orientation": "v",
+        },
         hoverlabel={"font": {"family": "system-ui, sans-serif"}},
     )
     return made
@@ -88,10 +95,16 @@ def faded(colour: str, opacity: float = 0.2) -> str:
 
 
 def colour_scale(direction: Direction) -> list[list[Any]]:
-    """From good to bad values: viridis, with an end that is not lost on black."""
+    """From good values, which are blue, to bad ones."""
     if direction == "minimize":
         return [[place, colour] for place, colour in _SCALE]
     return [[1.0 - place, colour] for place, colour in reversed(_SCALE)]
+
+
+def shade(direction: Direction, place: float) -> str:
+    """The colour of a place between the lowest (0) and the highest (1) value."""
+    good = place if direction == "minimize" else 1.0 - place
+    return min(_SCALE, key=lambda step: abs(step[0] - good))[1]
 
 
 def is_wide(values: Sequence[float]) -> bool:

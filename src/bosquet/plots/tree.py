@@ -11,10 +11,11 @@ import numpy as np
 from bosquet.data import History, Trial
 from bosquet.explain import BranchBest
 from bosquet.plots.source import history_of, model_or_reason
-from bosquet.plots.theme import BLUE, FAINT, GREY, ORANGE, RED, figure, number, percent, text
+from bosquet.plots.theme import BLUE, FAINT, GREY, ORANGE, RED, SKY, figure, number, percent, text
 
 _ROW = 44  # pixels of a branch
 _MOST = 24  # branches drawn, the best first
+_HOPE = 0.05  # chances below it are called unlikely
 _SIZES = 10, 26  # of a node, by its share of the trials
 
 
@@ -83,16 +84,16 @@ def _title(branches: list[Branch]) -> str:
     if not seen:
         return "No branch has brought a value yet"
     best = seen[0]
-    hopes = [b for b in branches if b.predicted and b.predicted.chance >= 0.05]
     told = f"{text(best.label or 'The space')} is best so far"
-    if not any(branch.predicted for branch in branches):
-        return told
+    hopes = [branch for branch in branches if branch.predicted]
     if not hopes:
-        return f"{told}; the model expects little more anywhere"
-    most = max(hopes, key=lambda b: b.predicted.gain if b.predicted else 0.0)
-    if most is best:
-        return f"{told}, and where most is left to gain"
-    return f"{told}; most is left to gain in {text(most.label)}"
+        return told
+    most = max(hopes, key=lambda b: b.predicted.chance if b.predicted else 0.0)
+    chance = most.predicted.chance if most.predicted else 0.0
+    if chance < _HOPE:
+        return f"{told}; a new best is unlikely anywhere"
+    where = "there" if most is best else f"in {text(most.label)}"
+    return f"{told}; a new best is most likely {where} ({percent(chance)})"
 
 
 def _subtitle(history: History, branches: list[Branch]) -> str:
@@ -126,9 +127,9 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
     for prefix, (right, height) in at.items():
         if prefix:
             left, parent = at[prefix[:-1]]
-            middle = left + 0.35 * (right - left)
-            x += [left, middle, right, None]
-            y += [parent, height, height, None]
+            bend = left + 0.12 * (right - left)
+            x += [left, bend, bend, right, None]
+            y += [parent, parent, height, height, None]
     line = {"color": GREY, "width": 1.5, "shape": "linear"}
     made.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
     shown = list(_prefixes(branches))
@@ -142,7 +143,7 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         y=[at[prefix][1] for prefix, _ in shown],
         mode="markers+text",
         text=[text(prefix[-1]) if prefix else "" for prefix, _ in shown],
-        textposition="top center",
+        textposition="top left",
         cliponaxis=False,
         showlegend=False,
         marker={
@@ -150,7 +151,7 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
             "color": [0.0 if chance is None else chance for chance in chances],
             "cmin": 0.0,
             "cmax": 1.0,
-            "colorscale": [[0.0, "#9AA0A8"], [0.5, "#E69F00"], [1.0, "#D55E00"]],
+            "colorscale": [[0.0, "#9AA0A8"], [0.5, SKY], [1.0, BLUE]],
             "line": {"width": 0},
             "opacity": 1.0,
         },
@@ -190,9 +191,6 @@ def _add_values(
 ) -> None:
     values = [t.value for t in history.complete if t.value is not None]
     spread = float(np.std(values)) if values else 0.0
-    edges: list[float | None] = []
-    for row in rows.values():
-        edges += [row, row, None]
     predicted = [branch for branch in branches if branch.predicted]
     if predicted:
         bests = [b.predicted for b in predicted if b.predicted]
@@ -229,4 +227,9 @@ def _add_values(
         cliponaxis=False,
         hovertemplate="best trial: %{x}<extra></extra>",
     )
-    made.update_layout(xaxis2={"gridcolor": FAINT, "zeroline": False})
+    ends = [b.best.value or 0.0 for b in seen if b.best]
+    ends += [end for b in predicted if b.predicted for end in (b.predicted.low, b.predicted.high)]
+    if ends:
+        width = max(ends) - min(ends) or 1.0
+        made.update_layout(xaxis2={"range": [min(ends) - 0.05 * width, max(ends) + 0.2 * width]})
+    made.update_layout(xaxis2={"gridcolor": FAINT, "zeroline": False, "nticks": 5})
