@@ -31,6 +31,7 @@ ELSEWHERE = {
     "cli/arguments.py": ("test_tune.py", "complain"),
     "cli/asking.py": ("test_asking.py", "release"),
     "cli/looking.py": ("test_best.py", "best"),
+    "cli/serving.py": ("report/test_dashboard.py", "dashboard"),
     "cli/trying.py": ("test_cli.py", "demo"),
     "cli/tune.py": ("test_tune.py", "tune"),
     "demo.py": ("test_cli.py", "demo"),

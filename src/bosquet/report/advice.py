@@ -28,14 +28,14 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
         )
     bounds = _bounds_text(at_bounds(history, best))
     if model is None:
-        return f"Run more trials: {reason.rstrip('.')}. {bounds or _NO_BOUNDS}"
+        return f"Run more trials: {reason.rstrip('.')}. {bounds or _NO_BOUNDS}."
     try:
         branches = model.best_predicted()
     except ModelError as error:
-        return f"Run more trials: {str(error).rstrip('.')}. {bounds or _NO_BOUNDS}"
+        return f"Run more trials: {str(error).rstrip('.')}. {bounds or _NO_BOUNDS}."
     dropped = _dropped_text(history, branches)
-    second = "; ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
-    return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}".rstrip(".") + "."
+    second = "; and ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
+    return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}."
 
 
 _NO_BOUNDS = "No parameter of the best configuration is at a bound of its range"
@@ -49,10 +49,10 @@ def _hope_text(branches: list[BranchBest]) -> str:
         everywhere = " on any branch" if len(branches) > 1 else ""
         return (
             "More trials of this space are hardly worth it: the model sees a chance below "
-            f"{100 * _HOPE:.0f} % of a better configuration{everywhere}."
+            f"{100 * _HOPE:.0f}\u00a0% of a better configuration{everywhere}."
         )
     return (
-        f"More trials are worth most{where}: the model gives {100 * most.chance:.0f} % to a better "
+        f"More trials are worth most{where}: the model gives {_percent(most.chance)} to a better "
         f"configuration there, and expects the best value to improve by {most.gain:.2g}."
     )
 
@@ -67,8 +67,12 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     each = " each" if len(hopeless) > 1 else ""
     return (
         f"{listed(hopeless, separator='; ', width=160)} can be dropped, with a chance of something "
-        f"better below {100 * _HOPELESS:.0f} %{each}"
+        f"better below {100 * _HOPELESS:.0f}\u00a0%{each}"
     )
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.0f}\u00a0%" if chance < 0.99 else "over 99\u00a0%"
 
 
 def at_bounds(history: History, trial: Trial) -> list[str]:
@@ -87,6 +91,8 @@ def at_bounds(history: History, trial: Trial) -> list[str]:
 def _bounds_text(names: list[str]) -> str:
     if not names:
         return ""
-    verb = "is at a bound of its range" if len(names) == 1 else "are at bounds of their ranges"
-    cure = "a wider range may hold something better"
-    return f"{listed(names, width=120)} {verb}, so {cure}"
+    what = "A wider range" if len(names) == 1 else "Wider ranges"
+    return (
+        f"{what} of {listed(names, width=120)} may hold something better, as the best "
+        "configuration is at a bound"
+    )

@@ -55,7 +55,7 @@ class Source:
     def of_result(cls, result: Result) -> Source:
         took = f"the run took {duration_text(result.seconds)}"
         return cls(
-            "bosquet study", result.history, (), (took, f"seed {result.seed}", result.stopped)
+            "bosquet report", result.history, (), (took, f"seed {result.seed}", result.stopped)
         )
 
 
@@ -82,7 +82,6 @@ def pictures(source: Source) -> dict[str, Any]:
     model, reason = _model(history)
     return {
         "advice": advice(history, model, reason),
-        "model": "" if model is None else str(model),
         "sections": list(drawn(history, history if model is None else model)),
     }
 

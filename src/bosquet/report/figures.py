@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +13,7 @@ from typing import Any
 from bosquet import plots
 from bosquet.data import History
 from bosquet.errors import ModelError
+from bosquet.explain import Model
 
 _MOST_EFFECTS = 4  # branches whose effects are drawn
 
@@ -26,7 +29,9 @@ class Section:
     views: dict[str, Callable[[], Any]]
     """What makes each picture, by the name of its tab."""
     wide: bool = False
-    """Whether it needs room: on a phone it scrolls."""
+    """Whether it takes a whole row on a wide page."""
+    scrolls: bool = False
+    """Whether it needs more room than a phone has: there it scrolls sideways."""
 
 
 def sections(history: History, source: Any) -> list[Section]:
@@ -42,6 +47,7 @@ def sections(history: History, source: Any) -> list[Section]:
                 "by trial": partial(plots.convergence, history),
                 "by time": partial(plots.convergence, history, against="time"),
             },
+            wide=True,
         ),
         Section(
             "tree",
@@ -49,6 +55,7 @@ def sections(history: History, source: Any) -> list[Section]:
             "Each branch with its trials, its best value and the best that the model expects.",
             {"tree": partial(plots.tree, source)},
             wide=True,
+            scrolls=True,
         ),
         Section(
             "importance",
@@ -58,17 +65,18 @@ def sections(history: History, source: Any) -> list[Section]:
             {"importance": partial(plots.importance, source)},
         ),
         Section(
+            "interaction",
+            "What two parameters do together",
+            "The strongest pair of the branch; dots are trials.",
+            {name: partial(plots.interaction, source, branch=b) for name, b in by_branch.items()},
+        ),
+        Section(
             "effects",
             "What each parameter does",
             "The model's average over all other parameters of the branch, with its uncertainty.",
             {name: partial(plots.effects, source, label) for name, label in by_branch.items()},
             wide=True,
-        ),
-        Section(
-            "interaction",
-            "What two parameters do together",
-            "The strongest pair of the branch; dots are trials.",
-            {name: partial(plots.interaction, source, branch=b) for name, b in by_branch.items()},
+            scrolls=True,
         ),
         Section(
             "parallel",
@@ -76,6 +84,7 @@ def sections(history: History, source: Any) -> list[Section]:
             "Every line is a trial of the branch; drag along an axis to pick some.",
             {name: partial(plots.parallel, history, label) for name, label in by_branch.items()},
             wide=True,
+            scrolls=True,
         ),
         Section(
             "acquisition",
@@ -92,7 +101,8 @@ def sections(history: History, source: Any) -> list[Section]:
         Section(
             "trust",
             "Is the model to be trusted?",
-            "Every trial predicted from all the others: on the line, and within the bars, is good.",
+            "Every trial predicted from all the others: on the line, and within the bars, is good. "
+            + (f"The model: {source}." if isinstance(source, Model) else ""),
             {
                 "predictions": partial(plots.predictions, source),
                 "calibration": partial(plots.calibration, source),
@@ -108,15 +118,30 @@ def drawn(history: History, source: Any) -> Iterator[dict[str, Any]]:
         for name, make in section.views.items():
             figure = _figure(make)
             if figure is not None:
-                views.append({"name": name, "figure": figure})
+                views.append({"name": name} | _told(figure) | {"figure": figure})
         if views:
             yield {
                 "id": section.id,
                 "title": section.title,
                 "about": section.about,
                 "wide": section.wide,
+                "scrolls": section.scrolls,
                 "views": views,
             }
+
+
+def _told(figure: dict[str, Any]) -> dict[str, str]:
+    """Takes the title and what is below it out of a figure: a page wraps them, plotly does not."""
+    title = figure["layout"].pop("title", {})
+    return {
+        "finding": _plain(title.get("text", "")),
+        "note": _plain(title.get("subtitle", {}).get("text", "")),
+    }
+
+
+def _plain(text: str) -> str:
+    """A text of plotly's, which has some markup, as what it says."""
+    return html.unescape(re.sub(r"<[^>]*>", " ", text))
 
 
 def _figure(make: Callable[[], Any]) -> Any:

@@ -8,6 +8,8 @@ const embedded = (id) => JSON.parse(byId(id).textContent);
 const table = new TrialTable(byId("controls"), byId("table"), byId("pager"));
 const drawings = new Map(); // by element, what is drawn there once it is seen
 const picked = new Map(); // by section, the tab that was picked
+const FEW_BRANCHES = 10;
+let allBranches = false;
 let plotly = null;
 
 // -- text ---------------------------------------------------------------------------------------
@@ -71,8 +73,12 @@ function rowsOf(columns, rows) {
 function showBranches({ branches }) {
   if (branches.length < 2) { byId("branches").replaceChildren(); return; }
   const columns = [["branch", false], ["trials", true], ["failed", true], ["best value", true], ["median time of a trial", true]];
+  const few = allBranches || branches.length <= FEW_BRANCHES + 2 ? branches : branches.slice(0, FEW_BRANCHES);
+  const more = element("button", { type: "button", onclick: () => { allBranches = true; showBranches({ branches }); } },
+    `Show all ${branches.length} branches`);
   byId("branches").replaceChildren(element("h2", null, "Branches"),
-    rowsOf(columns, branches.map((b) => [b.branch, String(b.trials), String(b.failed), b.best, b.time])));
+    rowsOf(columns, few.map((b) => [b.branch, String(b.trials), String(b.failed), b.best, b.time])),
+    few.length < branches.length ? element("div", { class: "buttons more" }, more) : "");
 }
 
 function showFailures({ failures }) {
@@ -102,9 +108,8 @@ async function loadPlotly() {
   return window.Plotly;
 }
 
-function showPictures({ advice, model, sections }) {
-  byId("next").replaceChildren(element("p", { class: "eyebrow" }, "What to do next"), element("p", { class: "said" }, advice),
-    model ? element("p", { class: "muted" }, `From the model: ${model}.`) : "");
+function showPictures({ advice, sections }) {
+  byId("next").replaceChildren(element("p", { class: "eyebrow" }, "What to do next"), element("p", { class: "said" }, advice));
   const place = byId("pictures");
   for (const old of drawings.keys()) { seen.unobserve(old); plotly && plotly.purge(old); }
   drawings.clear();
@@ -113,10 +118,14 @@ function showPictures({ advice, model, sections }) {
 
 function pictureSection(section) {
   const target = element("div");
+  const finding = element("p", { class: "finding" });
+  const note = element("p", { class: "muted" });
   const names = section.views.map((view) => view.name);
   const pick = (index) => {
     picked.set(section.id, names[index]);
     drawings.set(target, section.views[index].figure);
+    finding.textContent = section.views[index].finding;
+    note.textContent = section.views[index].note;
     tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", String(i === index)));
     if (target.dataset.drawn) draw(target);
   };
@@ -125,12 +134,25 @@ function pictureSection(section) {
   pick(Math.max(0, names.indexOf(picked.get(section.id))));
   target.style.minHeight = `${heightOf(drawings.get(target))}px`; // so that nothing jumps when it is drawn
   seen.observe(target);
-  return element("section", { class: `figure-section${section.wide ? " wide" : ""}`, id: `picture-${section.id}` },
+  return element("section", { class: `figure-section${section.wide ? " wide" : ""}${section.scrolls ? " scrolls" : ""}`, id: `picture-${section.id}` },
     element("h2", null, section.title), element("p", { class: "muted" }, section.about),
-    tabs.length ? element("div", { class: "tabs" }, ...tabs) : "", element("div", { class: "figure" }, target));
+    tabs.length ? element("div", { class: "tabs" }, ...tabs) : "", finding, note, element("div", { class: "figure" }, target));
 }
 
-const heightOf = (figure) => figure.layout.height || 420;
+const HEADROOM = 60; // pixels that a title had
+const heightOf = (figure) => (figure.layout.height || 420) - HEADROOM;
+
+// A legend below the plot, as high as its entries need at this width.
+function withLegend(layout, data, width) {
+  const names = data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name);
+  if (layout.showlegend === false || names.length < 2) return;
+  const longest = Math.max(...names.map((name) => name.length));
+  const columns = Math.max(1, Math.floor((width - 60) / (longest * 7.2 + 50)));
+  const below = Math.ceil(names.length / columns) * 22;
+  layout.legend = { ...layout.legend, orientation: "h", x: 0, xanchor: "left", y: 0, yanchor: "bottom", yref: "container" };
+  layout.height += Math.max(0, below - 22);
+  layout.margin = { ...layout.margin, b: 56 + below };
+}
 
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
@@ -154,7 +176,10 @@ async function draw(target) {
   layout.font = { ...layout.font, color: colour["font.color"] };
   layout.hoverlabel = { ...layout.hoverlabel, bgcolor: colour["hoverlabel.bgcolor"] };
   layout.autosize = true;
-  target.style.minHeight = `${heightOf(figure)}px`;
+  layout.height = heightOf(figure);
+  layout.margin = { ...layout.margin, t: 16 };
+  withLegend(layout, figure.data, target.clientWidth);
+  target.style.minHeight = `${layout.height}px`;
   const options = { responsive: true, displaylogo: false, displayModeBar: false };
   await plotly.react(target, structuredClone(figure.data), layout, options);
 }
@@ -173,14 +198,14 @@ function notice(text) {
 
 async function fetched(address, tags) {
   const answer = await fetch(address, { headers: tags[address] ? { "If-None-Match": tags[address] } : {}, cache: "no-store" });
-  if (answer.status === 304) return null;
+  if (answer.status === 304 || answer.status === 204) return null; // the same, or not made yet
   if (!answer.ok) throw new Error((await answer.text()) || `the server answered ${answer.status}`);
   tags[address] = answer.headers.get("ETag");
   return answer.json();
 }
 
 async function follow({ home }) {
-  byId("home").hidden = false;
+  byId("home").hidden = !home;
   byId("home").href = home;
   const tags = {};
   for (;;) {
@@ -189,12 +214,18 @@ async function follow({ home }) {
       if (content) showSummary(content);
       const pictures = await fetched("pictures.json", tags);
       if (pictures) showPictures(pictures);
+      else if (!byId("next").childElementCount) showWaiting();
       status("live", true);
     } catch (problem) {
       status(`no answer: ${problem.message}`, false);
     }
     await new Promise((go) => setTimeout(go, POLL));
   }
+}
+
+function showWaiting() {
+  byId("next").replaceChildren(element("p", { class: "eyebrow" }, "What to do next"),
+    element("p", { class: "said" }, "A model is being fitted to the trials; its advice and the pictures follow."));
 }
 
 function status(text, good) {
