@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.explain import BranchBest, Model
 from bosquet.space import Choice
+from bosquet.space.parameter import Parameter
 from bosquet.text import listed
 
 _HOPE = 0.05  # the chance of a better configuration from which on a branch is worth more trials
@@ -79,13 +82,21 @@ def at_bounds(history: History, trial: Trial) -> list[str]:
     """Parameters of a trial, by short name, whose value is at an end of a range."""
     space = history.space
     units = np.asarray(space.to_unit(trial.config))
-    found = []
-    for d in space.dimensions:
-        discrete = isinstance(d.parameter, Choice) or d.parameter.n_values < _FEW_VALUES
-        there = d.name in trial.config and space.is_active(d.qualified_name, trial.config)
-        if there and not discrete and min(units[d.index], 1.0 - units[d.index]) < _EDGE:
-            found.append(d.name)
-    return found
+    active = space.activity(units[None, :])[0]
+    return [
+        d.name
+        for d in space.dimensions
+        if active[d.index] and _at_bound(d.parameter, trial.config[d.name], units[d.index])
+    ]
+
+
+def _at_bound(parameter: Parameter, value: Any, unit: float) -> bool:
+    if isinstance(parameter, Choice) or parameter.n_values < _FEW_VALUES:
+        return False
+    if parameter.is_continuous:
+        return bool(min(unit, 1.0 - unit) < _EDGE)
+    first, last = parameter.from_unit(np.array([0.0, 1.0]))
+    return value in (first, last)
 
 
 def _bounds_text(names: list[str]) -> str:
