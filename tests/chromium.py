@@ -183,12 +183,14 @@ class Page:
         return answer["result"].get("value")
 
     def wait_for(self, script: str, seconds: float = PATIENCE) -> Any:
-        """Asks again until an expression is true, and returns its value."""
+        """Asks again until an expression is true, and returns its value: true for an element."""
         give_up = time.monotonic() + seconds
-        while not (value := self.run(f"(() => {{ try {{ return {script} }} catch {{}} }})()")):
+        value = f"const value = {script}; return value instanceof Node ? true : value;"
+        asked = f"(() => {{ try {{ {value} }} catch {{}} }})()"
+        while not (answer := self.run(asked)):
             assert time.monotonic() < give_up, f"never true: {script}; problems {self.problems}"
             self._browser.listen(0.05)
-        return value
+        return answer
 
     def screenshot(self, file: Path, *, whole: bool = False) -> None:
         taken = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

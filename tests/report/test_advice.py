@@ -1,3 +1,6 @@
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 import bosquet as bq
@@ -6,17 +9,12 @@ from bosquet.explain import BranchBest
 from bosquet.report.advice import advice, at_bounds
 
 
-class Fitted:
+def fitted(*branches) -> Any:
     """A model that expects what it is told to."""
-
-    def __init__(self, *branches):
-        self.branches = [
-            BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain)
-            for label, chance, gain in branches
-        ]
-
-    def best_predicted(self):
-        return self.branches
+    bests = [
+        BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain) for label, chance, gain in branches
+    ]
+    return SimpleNamespace(best_predicted=lambda: bests)
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def history():
 
 
 def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
-    model = Fitted(("m=a", 0.4, 0.01), ("m=b", 0.2, 0.034))
+    model = fitted(("m=a", 0.4, 0.01), ("m=b", 0.2, 0.034))
     assert advice(history, model) == (
         "More trials are worth most in m=b: the model gives 20\u00a0% to a better configuration "
         "there, and expects the best value to improve by 0.034. A wider range of x may hold "
@@ -44,7 +42,7 @@ def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
 
 
 def test_when_to_stop_and_what_to_drop(history):
-    said = advice(history, Fitted(("m=a", 0.04, 0.01), ("m=b", 0.001, 0.0)))
+    said = advice(history, fitted(("m=a", 0.04, 0.01), ("m=b", 0.001, 0.0)))
     assert said.startswith("More trials of this space are hardly worth it: the model sees a chance")
     assert said.endswith(
         "; and m=b can be dropped, with a chance of something better below 1\u00a0%."
@@ -52,7 +50,7 @@ def test_when_to_stop_and_what_to_drop(history):
 
 
 def test_the_best_branch_is_never_dropped(history):
-    assert "dropped" not in advice(history, Fitted(("m=a", 0.0, 0.0)))
+    assert "dropped" not in advice(history, fitted(("m=a", 0.0, 0.0)))
 
 
 def test_without_a_model_or_a_value(history):
