@@ -44,7 +44,6 @@ ELSEWHERE = {
     "models/graph_likelihood.py": ("models/test_graph_learning.py", "GraphLikelihood"),
     "models/priors.py": ("models/test_gp.py", "Hyperparameters"),
     "models/repeats.py": ("models/test_local_global.py", "merge"),
-    "models/transform.py": ("models/test_add_tree.py", "yeo_johnson"),
     "models/tree_linear/batch.py": ("models/test_tree_linear.py", "batches"),
     "models/tree_linear/gp.py": ("models/test_tree_linear.py", "moments_of_path"),
     "models/tree_linear/structure.py": ("models/test_tree_linear.py", "paths_through"),

@@ -23,7 +23,6 @@ DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _REACH = 9.0  # standard deviations within which quantiles are looked for
 _HALVINGS = 60
-_TINY = 1e-9  # variance that keeps a covariance of rows nearly the same positive definite
 
 
 class Mixture:
@@ -131,9 +130,7 @@ class Mixture:
         for view, pairs in zip(self._views, self._pairs(n), strict=True):
             if pairs:
                 mean, covariance = view.posterior.joint(X)
-                covariance.flat[:: len(X) + 1] += _TINY
-                L, _ = cholesky(covariance)
-                away = rng.standard_normal((pairs, len(X))) @ np.tril(L).T
+                away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
                 found.append(view.scale.to_y(np.vstack([mean + away, mean - away])))
         return np.vstack(found)
 
@@ -141,6 +138,18 @@ class Mixture:
         """How many pairs of draws each view has: as its weight says, none left over."""
         ends = np.round(np.cumsum(self._weights) / self._weights.sum() * max(n // 2, 1)).astype(int)
         return [int(k) for k in np.diff(ends, prepend=0)]
+
+
+def root(covariance: Array) -> Array:
+    """A matrix R with R R' = covariance, which may be singular.
+
+    Where trials leave no doubt, a covariance is rounding and has no Cholesky factor.
+    """
+    try:
+        return cholesky(covariance)[0]
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def interval_levels(level: float) -> tuple[float, float]:

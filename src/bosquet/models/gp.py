@@ -72,8 +72,7 @@ class Block:
 
     def log_likelihood(self, eta: Array) -> tuple[float, Array]:
         """log N(y; 0, K) and its gradient by eta."""
-        value, gradient, _ = self._log_likelihood(eta)
-        return value, gradient
+        return self._log_likelihood(eta)[:2]
 
     def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array]:
         """`log_likelihood`, and its gradient by the ordered coordinates of the rows: (n, d)."""
@@ -111,7 +110,7 @@ def solve(L: Array, right: Array) -> Array:
 class AdditiveGP:
     """A GP whose covariance is a sum of components, on given rows.
 
-    The mean is zero: targets are to be standardised. ``theta`` is not kept: it is an argument.
+    The mean is zero: targets are to be standardised. ``theta`` is not kept but an argument.
     """
 
     def __init__(
@@ -178,7 +177,6 @@ class AdditiveGP:
         return value, self.hyper.matrix.T @ gradient, ordered
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
-        """The log likelihood plus the log prior, and the gradient."""
         return with_prior(self.log_likelihood, self.hyper, theta)
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
@@ -203,7 +201,7 @@ class AdditiveGP:
         return self._merged.given - alpha / precision, 1.0 / precision
 
     def _left_out(self, theta: Array) -> tuple[Array, Array]:
-        """K^-1 y and the diagonal of K^-1, in the order of the rows given."""
+        """K^-1 y and the diagonal of K^-1."""
         eta = self.hyper.eta(theta)
         alpha, precision = np.empty(len(self.order)), np.empty(len(self.order))
         for group, block in zip(self._groups, self.blocks, strict=True):

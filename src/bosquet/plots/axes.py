@@ -20,9 +20,7 @@ def is_number(dimension: Dimension) -> bool:
 
 def is_log(dimension: Dimension) -> bool:
     parameter = dimension.parameter
-    if isinstance(parameter, Choice) or not parameter.log:
-        return False
-    return parameter.low > 0  # an integer axis may be logarithmic from zero on
+    return not isinstance(parameter, Choice) and parameter.log
 
 
 def axis(dimension: Dimension, most: int = 6) -> dict[str, Any]:

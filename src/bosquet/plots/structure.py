@@ -20,7 +20,8 @@ _LEAVES = 6  # parts of the space that are shown, the last ones first
 def graph(source: Any) -> Any:
     """Which variables `additive` models together: a line for each pair in a common group.
 
-    The line is as strong as its probability, where the strategy has learned it by sampling.
+    The line is as strong as its probability, where the strategy has learned it by sampling; dotted
+    ones are probable pairs that the last graph does not have.
     """
     learned = _learned_graph(source)
     if learned is None:
@@ -38,14 +39,17 @@ def graph(source: Any) -> Any:
         title = "Every variable acts on its own"
     made = figure(title, f"{len(groups)} groups, the largest of {largest}", height=520)
     angle = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
-    for a, b in sorted(pairs):
-        probability = told.get(f"{a} - {b}", told.get(f"{b} - {a}", 1.0 if not told else 0.5))
+    probable = {tuple(pair.split(" - ")): p for pair, p in told.items()}
+    for pair in sorted(pairs | {pair for pair in probable if set(pair) <= set(names)}):
+        a, b = pair[0], pair[-1]
+        p = probable.get((a, b), probable.get((b, a), 0.0 if told else 1.0))
+        line = {"color": faded(BLUE, 0.3 + 0.6 * p), "width": 1 + 4 * p}
         made.add_scatter(
             x=[np.sin(angle[a]), np.sin(angle[b])],
             y=[np.cos(angle[a]), np.cos(angle[b])],
             mode="lines",
-            line={"color": faded(BLUE, 0.25 + 0.65 * probability), "width": 1 + 4 * probability},
-            text=f"{text(a)} and {text(b)}" + (f": {probability:.2f}" if told else ""),
+            line=line | {"dash": "solid" if pair in pairs else "dot"},
+            text=f"{text(a)} and {text(b)}" + (f": {p:.2f}" if told else ""),
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,
         )
@@ -118,7 +122,7 @@ def _leaves(history: History, leaves: list[dict[str, Any]]) -> Any:
     made = figure(
         title,
         "bars: the range of a parameter in the parts chosen last",
-        height=180 + 40 * len(names),
+        height=180 + 60 * len(names),
     )
     for i, leaf in enumerate(shown):
         for name, allowed in leaf.get("where", {}).items():
@@ -128,13 +132,14 @@ def _leaves(history: History, leaves: list[dict[str, Any]]) -> Any:
                 base=[low],
                 y=[text(name)],
                 orientation="h",
-                marker={"color": faded(COLOURS[i % len(COLOURS)], 0.7)},
+                marker={"color": faded(COLOURS[i % len(COLOURS)], 0.8), "line": {"width": 0}},
                 name=f"part with {leaf.get('trials', '?')} trials",
                 legendgroup=str(i),
                 showlegend=name == next(iter(leaf["where"])),
                 hovertemplate=f"{text(name)}: {text(told)}<extra></extra>",
             )
     made.update_layout(barmode="group")
+    made.update_yaxes(dtick=1)
     made.update_xaxes(title="share of the parameter's range", range=[0, 1], tickformat=".0%")
     return made
 

@@ -66,10 +66,10 @@ def headline(title: str, subtitle: str = "") -> dict[str, Any]:
     return head
 
 
-def text(value: object) -> str:
+def text(value: object, longest: int = _LONGEST) -> str:
     """A text of the user's for a plot, where it is neither markup nor too long."""
     shown = printable(str(value))
-    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "\u2026"
+    shown = shown if len(shown) <= longest else shown[: longest - 1] + "\u2026"
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -85,7 +85,9 @@ def number(value: float, spread: float = 0.0) -> str:
 
 
 def percent(share: float) -> str:
-    return "under 1 %" if 0.0 < share < 0.01 else f"{100 * share:.0f} %"
+    if share < 0.01:
+        return "under 1 %"
+    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def faded(colour: str, opacity: float = 0.2) -> str:

@@ -47,7 +47,7 @@ def tree(source: Any) -> Any:
     model, reason = model_or_reason(source)
     branches = _branches(history, [] if model is None else model.best_predicted())
     rows = {branch.label: -float(i) for i, branch in enumerate(branches)}
-    made = figure(_title(branches), text(reason) or _subtitle(history, branches))
+    made = figure(_title(branches), text(reason, 200) or _subtitle(history, branches))
     made.update_layout(
         height=170 + _ROW * len(branches),
         xaxis={"domain": [0, 0.42], "visible": False, "range": [-0.15, 1.2]},
@@ -63,6 +63,9 @@ def tree(source: Any) -> Any:
 def _branches(history: History, predicted: list[BranchBest]) -> list[Branch]:
     """Best first by what was found, then by what is predicted; in the order of the tree."""
     by_label = {one.branch: Branch(one.branch, predicted=one) for one in predicted}
+    for path in history.space.tree.paths() if history.space.n_paths <= _MOST else ():
+        label = history.space.tree.path_label(path)
+        by_label.setdefault(label, Branch(label))
     for trial in history.trials:
         label = history.space.path_label(trial.config)
         by_label.setdefault(label, Branch(label)).trials.append(trial)
@@ -84,7 +87,10 @@ def _title(branches: list[Branch]) -> str:
     if not seen:
         return "No branch has brought a value yet"
     best = seen[0]
-    told = f"{text(best.label or 'The space')} is best so far"
+    told = f"{text(best.label)} is best so far"
+    if len(branches) == 1:
+        value = 0.0 if best.best is None else best.best.value or 0.0
+        told = f"The best of {len(best.trials)} trials has {number(value)}"
     hopes = [branch for branch in branches if branch.predicted]
     if not hopes:
         return told
@@ -92,6 +98,8 @@ def _title(branches: list[Branch]) -> str:
     chance = most.predicted.chance if most.predicted else 0.0
     if chance < _HOPE:
         return f"{told}; a new best is unlikely anywhere"
+    if len(branches) == 1:
+        return f"{told}; the chance of a better one is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
     return f"{told}; a new best is most likely {where} ({percent(chance)})"
 

@@ -1,0 +1,52 @@
+"""Convergence and acquisition values."""
+
+import pytest
+
+import bosquet as bq
+from bosquet import plots
+
+
+def test_convergence_shows_every_trial_and_marks_failures(history):
+    made = plots.convergence(history)
+    by_name = {trace.name: trace for trace in made.data}
+    points = sum(len(t.x) for n, t in by_name.items() if n not in ("best so far", "failed"))
+    assert points == len(history.complete)
+    assert list(by_name["failed"].x) == [5, 9]
+    line = list(by_name["best so far"].y)
+    assert line == sorted(line, reverse=True)
+    assert line[-1] == history.best.value
+    assert f"in trial {history.best.number}" in made.layout.title.text
+    assert "24 trials, 2 failed" in made.layout.title.subtitle.text
+
+
+def test_convergence_of_what_is_maximised_goes_up(history):
+    turned = bq.History(history.space, history.trials, "maximize")
+    line = next(t for t in plots.convergence(turned).data if t.name == "best so far").y
+    assert list(line) == sorted(line)
+
+
+def test_a_study_without_values_says_so():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    failed = bq.History(space, [bq.Trial(0, {"x": 0.5}).failed("no memory")])
+    assert plots.convergence(failed).layout.title.text == "No trial has brought a value"
+    assert plots.convergence(bq.History(space)).layout.title.text == "No trial has brought a value"
+
+
+def test_convergence_against_time_needs_times(history):
+    with pytest.raises(ValueError, match="against='hours' must be one of trials, time"):
+        plots.convergence(history, against="hours")
+    bare = bq.History(
+        history.space, [bq.Trial(t.number, t.config, t.state, t.value) for t in history.complete]
+    )
+    with pytest.raises(ValueError, match="these trials have no times"):
+        plots.convergence(bare, against="time")
+
+
+def test_acquisition_values_by_branch(history):
+    made = plots.acquisition(history)
+    told = [t for t in history.trials if "paths" in t.info]
+    assert f"of {len(told)} trials" in made.layout.title.text
+    rings = sum(len(trace.x) for trace in made.data if trace.mode == "markers")
+    assert rings == len(told)
+    with pytest.raises(bq.ModelError, match="no trial of this study tells its acquisition values"):
+        plots.acquisition(bq.History(history.space, history.trials[:5]))
