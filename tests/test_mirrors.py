@@ -17,6 +17,7 @@ SOURCE = Path(bosquet.__file__).parent
 TESTS = Path(__file__).parent
 
 ELSEWHERE = {
+    "data/views.py": ("test_notebook.py", "history"),
     "acquisition/base.py": ("acquisition/test_ei.py", "LogEI"),
     "acquisition/thompson.py": ("strategies/test_turbo.py", "draw"),
     "benchmarks/bench.py": ("test_cli.py", "run_all"),
@@ -30,6 +31,7 @@ ELSEWHERE = {
     "cli/arguments.py": ("test_tune.py", "complain"),
     "cli/asking.py": ("test_asking.py", "release"),
     "cli/looking.py": ("test_best.py", "best"),
+    "cli/serving.py": ("report/test_dashboard.py", "dashboard"),
     "cli/trying.py": ("test_cli.py", "demo"),
     "cli/tune.py": ("test_tune.py", "tune"),
     "demo.py": ("test_cli.py", "demo"),
@@ -56,7 +58,6 @@ ELSEWHERE = {
     "study/files.py": ("benchmarks/test_files.py", "module_of"),
     "study/loop.py": ("study/test_minimize.py", "space exhausted"),
     "study/owner.py": ("study/test_lease.py", "Owner"),
-    "study/progress.py": ("study/test_failures.py", "Lines"),
     "study/reading.py": ("study/test_sampled.py", "read_study"),
     "study/result.py": ("study/test_minimize.py", "best_trial"),
     "study/rows.py": ("study/test_optuna_store.py", "died"),

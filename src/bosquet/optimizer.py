@@ -9,7 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from bosquet.data import Direction, Evaluation, History, Trial, key_of
+from bosquet.data import Direction, Evaluation, History, Trial, key_of, now
+from bosquet.data.views import history_html
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.explain import Model, model_of
 from bosquet.space import Config, Space
@@ -99,12 +100,14 @@ class Optimizer:
         proposals = self._unseen_first(task)[:wanted]
         if len(proposals) < wanted:
             proposals += self._from_strategy(task, proposals, wanted - len(proposals))
+        started = now()
         trials = [
             Trial(
                 number + i,
                 proposal.config,
                 info=proposal.info(self.space),
                 memory=proposal.memory,
+                started=started,
             )
             for i, proposal in enumerate(proposals)
         ]
@@ -190,6 +193,7 @@ class Optimizer:
         return next(same, Trial(self._next_number, config, info={"why": "added by the user"}))
 
     def _end(self, trial: Trial) -> Trial:
+        trial = replace(trial, ended=now())
         self.history = self.history.with_trial(trial)
         self._pending.pop(trial.number, None)
         return trial
@@ -202,6 +206,11 @@ class Optimizer:
             f"{history.direction}: {len(history.complete)} complete, {len(history.failed)} failed "
             f"and {len(self._pending)} pending trials{found}>"
         )
+
+    def _repr_html_(self) -> str:
+        title = f"Optimizer, strategy {self.strategy.name!r}: {self.history.summary}"
+        pending = [f"{len(self._pending)} trials are pending."] if self._pending else []
+        return history_html(self.history, title, *pending)
 
     @property
     def best(self) -> Trial | None:
