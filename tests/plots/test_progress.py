@@ -1,9 +1,13 @@
 """Convergence and acquisition values."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 import bosquet as bq
 from bosquet import plots
+from tests.support import present
 
 
 def test_convergence_shows_every_trial_and_marks_failures(history):
@@ -32,14 +36,27 @@ def test_a_study_without_values_says_so():
     assert plots.convergence(bq.History(space)).layout.title.text == "No trial has brought a value"
 
 
+@pytest.mark.parametrize(
+    ("gap", "unit", "last"), [(1, "seconds", 5), (60, "minutes", 5), (7200, "hours", 10)]
+)
+def test_convergence_against_time_is_in_a_unit_that_suits(gap, unit, last):
+    space = bq.Space({"x": bq.Float(0, 1)})
+    begin = datetime(2024, 1, 1, tzinfo=UTC)
+    trials = [
+        bq.Trial(i, c, "complete", float(i), started=begin + timedelta(seconds=gap * i))
+        for i, c in enumerate(space.sample(0, 5))
+    ]
+    ended = [replace(t, ended=present(t.started) + timedelta(seconds=gap)) for t in trials]
+    made = plots.convergence(bq.History(space, ended), against="time")
+    assert made.layout.xaxis.title.text == f"{unit} since the first trial"
+    assert max(made.data[0].x) == pytest.approx(last)
+
+
 def test_convergence_against_time_needs_times(history):
     with pytest.raises(ValueError, match="against='hours' must be one of trials, time"):
         plots.convergence(history, against="hours")  # type: ignore[arg-type]
-    bare = bq.History(
-        history.space, [bq.Trial(t.number, t.config, t.state, t.value) for t in history.complete]
-    )
     with pytest.raises(ValueError, match="these trials have no times"):
-        plots.convergence(bare, against="time")
+        plots.convergence(history, against="time")
 
 
 def test_acquisition_values_by_branch(history):

@@ -32,43 +32,44 @@ def convergence(source: Any, *, against: Against = "trials") -> Any:
     if against not in get_args(Against):
         raise ValueError(must_be_one_of("against", against, get_args(Against)))
     history = history_of(source)
-    when = _when(history, against)
+    when, axis = _times(history) if against == "time" else _numbers(history)
     made = figure(*_found(history))
     complete = [trial for trial in history.complete if trial.number in when]
     _add_trials(made, history, complete, when)
     _add_best(made, history, complete, when)
     _add_failures(made, history, when)
-    made.update_xaxes(title="trial" if against == "trials" else _clock(when)[1])
     values = [trial.value for trial in complete if trial.value is not None]
+    made.update_xaxes(title=axis)
     made.update_yaxes(title="objective", type="log" if is_wide(values) else "linear")
     return made
 
 
-def _when(history: History, against: Against) -> dict[int, float]:
-    """Where each trial is on the x-axis, by number; trials without a time are left out."""
-    if against == "trials":
-        return {trial.number: float(trial.number) for trial in history.trials}
-    ends = {trial.number: getattr(trial, "ended", None) for trial in history.trials}
-    starts = [getattr(trial, "started", None) for trial in history.trials]
-    known = [moment for moment in (*starts, *ends.values()) if moment is not None]
-    if not known:
+def _numbers(history: History) -> tuple[dict[int, float], str]:
+    """Where each trial is on an axis of trials, by number; and the title of the axis."""
+    return {trial.number: float(trial.number) for trial in history.trials}, "trial"
+
+
+def _times(history: History) -> tuple[dict[int, float], str]:
+    """The same on an axis of time: when trials ended. Those without a time are left out."""
+    ends = {trial.number: trial.ended for trial in history.trials if trial.ended is not None}
+    if not ends:
         raise ValueError(
-            "against='time': these trials have no times; studies have them since version 0.1, "
-            "use against='trials'"
+            "against='time': these trials have no times, as known points and those of earlier "
+            "versions; use against='trials'"
         )
-    first = min(known)
-    seconds = {n: (end - first).total_seconds() for n, end in ends.items() if end is not None}
-    unit = _clock(seconds)[0]
-    return {n: value / unit for n, value in seconds.items()}
+    starts = [trial.started for trial in history.trials if trial.started is not None]
+    first = min([*starts, *ends.values()])
+    seconds = {number: (end - first).total_seconds() for number, end in ends.items()}
+    unit, name = _clock(max(seconds.values()))
+    return {n: s / unit for n, s in seconds.items()}, f"{name} since the first trial"
 
 
-def _clock(seconds: dict[int, float]) -> tuple[float, str]:
-    """The unit that suits a duration, in seconds and in words."""
-    longest = max(seconds.values(), default=0.0)
+def _clock(longest: float) -> tuple[float, str]:
+    """The unit that suits so many seconds: in seconds, and in words."""
     for unit, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if longest >= 3 * unit:
-            return unit, f"{name} since the first trial"
-    return 1.0, "seconds since the first trial"
+            return unit, name
+    return 1.0, "seconds"
 
 
 def _found(history: History) -> tuple[str, str]:
