@@ -35,6 +35,7 @@ MOST = 300  # trials that are fitted: the best ones, and others spread over the 
 _THETAS = 4  # hyper-parameters kept beside the best ones
 _ITERATIONS = 60  # of a fit that goes on from another one
 _LEAST_WEIGHT = 0.02  # of a belief that counts
+_FEW = 100  # trials up to which settings are looked for at length
 _CLIMBS = 4  # steps from setting to setting, where no trial remembers one
 
 
@@ -148,6 +149,16 @@ def fit_views(
     return beliefs, views
 
 
+def _climbs(strategy: GPStrategy[Any], task: Task) -> int:
+    """How many steps from setting to setting are taken after a strategy's fit.
+
+    None where a trial remembers a setting that was found over the whole study.
+    """
+    if strategy.last_fit(task).theta is not None:
+        return 0
+    return _CLIMBS if len(task.history) <= _FEW else 1
+
+
 @dataclass(frozen=True)
 class _Candidate:
     """A strategy's model with one of its settings, fitted."""
@@ -176,8 +187,7 @@ class _Candidate:
             return cls(strategy, setting, model, targets, theta, evidence, fitted.about)
 
         best = with_setting(record.setting, record.theta)
-        climbs = _CLIMBS if strategy.last_fit(task).theta is None else 0
-        for _ in range(climbs):
+        for _ in range(_climbs(strategy, task)):
             start = best.model.hyper.remember(best.theta)
             rivals = [with_setting(setting, start) for setting in strategy.rivals(best.setting)]
             better = max(rivals, key=lambda one: one.evidence, default=best)
