@@ -14,10 +14,8 @@ def test_effects_have_a_panel_for_every_parameter(history):
     one = plots.effects(history, "model=forest", ["depth"])
     assert "depth" in one.layout.title.text
     choices = bq.Space({"m": bq.Choice({"a": {}, "b": {"x": bq.Float(0, 1)}})})
-    trials = [
-        bq.Trial(i, c, "complete", 1.0 + c.get("x", -0.5) + i / 100)
-        for i, c in enumerate([{"m": "a"}, *({"m": "b", "x": x / 8} for x in range(7))])
-    ]
+    trials = [bq.Trial(i, {"m": "b", "x": i / 8}, "complete", i / 9) for i in range(8)]
+    trials.append(bq.Trial(8, {"m": "a"}, "complete", 0.5))
     with pytest.raises(bq.ModelError, match="this branch has no parameters"):
         plots.effects(bq.History(choices, trials), "m=a")
 

@@ -34,7 +34,7 @@ def test_a_study_without_values_says_so():
 
 def test_convergence_against_time_needs_times(history):
     with pytest.raises(ValueError, match="against='hours' must be one of trials, time"):
-        plots.convergence(history, against="hours")
+        plots.convergence(history, against="hours")  # type: ignore[arg-type]
     bare = bq.History(
         history.space, [bq.Trial(t.number, t.config, t.state, t.value) for t in history.complete]
     )

@@ -242,12 +242,12 @@ class Posterior:
         """Mean and covariance matrix of f at rows that activate any nodes: (m,) and (m, m)."""
         mean, covariance = np.zeros(len(X)), np.zeros((len(X), len(X)))
         crosses = [np.zeros((len(X), block.n)) for block in self._conditioned]
-        for component in self.components:
-            at = np.flatnonzero(Z[:, component.node])
-            covariance[np.ix_(at, at)] += component.cross(X[at], X[at], self.eta)
+        for c in self.components:
+            at = np.flatnonzero(Z[:, c.node])
+            covariance[np.ix_(at, at)] += Cross([(c, np.arange(len(at)))], X[at], self.eta)(X[at])
             for block, cross in zip(self._conditioned, crosses, strict=True):
-                rows = block.rows.get(component.name, at[:0])
-                cross[np.ix_(at, rows)] += component.cross(X[at], block.X[rows], self.eta)
+                if c.name in block.rows:
+                    cross[at] += Cross([(c, block.rows[c.name])], block.X, self.eta)(X[at])
         for block, cross in zip(self._conditioned, crosses, strict=True):
             mean += cross @ block.alpha
             V = solve_lower(block.L, cross.T)
@@ -270,9 +270,7 @@ class PartialPosterior:
         eta: Array,
         near: Sequence[tuple[_Conditioned, Cross]],
     ) -> None:
-        self._components = components
-        self._eta = eta
-        self._near = near
+        self._components, self._eta, self._near = components, eta, near
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""
