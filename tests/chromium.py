@@ -59,18 +59,19 @@ class Browser:
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         environment = dict(os.environ) | {"HOME": self._profile}
-        nothing = os.open(os.devnull, os.O_RDWR)
+        self._said = Path(self._profile) / "said.txt"
+        said = os.open(self._said, os.O_WRONLY | os.O_CREAT)
         actions = [
             (os.POSIX_SPAWN_DUP2, theirs_in, 3),
             (os.POSIX_SPAWN_DUP2, theirs_out, 4),
-            (os.POSIX_SPAWN_DUP2, nothing, 1),
-            (os.POSIX_SPAWN_DUP2, nothing, 2),
+            (os.POSIX_SPAWN_DUP2, said, 1),
+            (os.POSIX_SPAWN_DUP2, said, 2),
         ]
         command = [path, *_OPTIONS, f"--user-data-dir={self._profile}", "about:blank"]
         self._process = os.posix_spawn(
             path, command, environment, file_actions=actions, setpgroup=0
         )
-        for end in (theirs_in, theirs_out, nothing):
+        for end in (theirs_in, theirs_out, said):
             os.close(end)
         self._number = 0
         self._unread = b""
@@ -122,7 +123,7 @@ class Browser:
             if not ready:
                 return None
             some = os.read(self._in, 1 << 20)
-            assert some, "Chromium has ended"
+            assert some, f"Chromium has ended: {self._said.read_text()[-2000:]}"
             self._unread += some
         text, _, self._unread = self._unread.partition(b"\0")
         message: dict[str, Any] = json.loads(text)

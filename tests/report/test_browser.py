@@ -67,9 +67,10 @@ def test_sorting_and_filtering(browser, report, plain):  # noqa: F811
         by_value = sorted(plain.trials, key=lambda trial: trial.value)
         assert column(page, 1) == [str(trial.number) for trial in by_value]
         page.run("document.querySelector('[data-sort=value]').click()")
-        assert column(page, 1) == [str(trial.number) for trial in by_value[::-1]]
+        down = sorted(plain.trials, key=lambda trial: (-trial.value, trial.number))
+        assert column(page, 1) == [str(trial.number) for trial in down]
         choose(page, "branch", "m=b")
-        of_b = [str(t.number) for t in by_value[::-1] if t.config["m"] == "b"]
+        of_b = [str(t.number) for t in down if t.config["m"] == "b"]
         assert column(page, 1) == of_b
         choose(page, "state", "complete")
         choose(page, "words", "nothing like this")

@@ -32,6 +32,9 @@ class Scripts(HTMLParser):
         self.links += [attributes[name] for name in ("src", "href") if name in attributes]
         self._id = attributes.get("id") if tag == "script" else None
 
+    def handle_endtag(self, tag):
+        self._id = None
+
     def handle_data(self, data):
         if self._id is not None:
             self.scripts[self._id] = data

@@ -50,7 +50,7 @@ def tree(source: Any) -> Any:
     made = figure(_title(branches), text(reason, 200) or _subtitle(history, branches))
     made.update_layout(
         height=170 + _ROW * len(branches),
-        xaxis={"domain": [0, 0.42], "visible": False, "range": [-0.15, 1.2]},
+        xaxis={"domain": [0, 0.42], "visible": False, "range": [-0.08, _right(branches)]},
         xaxis2={"domain": [0.62, 1], "anchor": "y", "title": "objective"},
         yaxis={"visible": False, "range": [-len(branches) + 0.4, 0.6]},
     )
@@ -58,6 +58,11 @@ def tree(source: Any) -> Any:
     _add_counts(made, branches, rows)
     _add_values(made, history, branches, rows)
     return made
+
+
+def _right(branches: list[Branch]) -> float:
+    """The right end of the tree: the deepest leaves are at 1, their labels beyond."""
+    return 1.08 + 0.03 * min(20, max((len(branch.parts[-1]) for branch in branches), default=0))
 
 
 def _branches(history: History, predicted: list[BranchBest]) -> list[Branch]:
@@ -124,6 +129,10 @@ def _prefixes(branches: list[Branch]) -> Iterator[tuple[tuple[str, ...], list[Br
     yield from below.items()
 
 
+def _is_leaf(prefix: tuple[str, ...], below: list[Branch]) -> bool:
+    return len(below) == 1 and below[0].parts == prefix
+
+
 def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[str, float]) -> None:
     depth = max(len(branch.parts) for branch in branches)
     at = {
@@ -151,7 +160,8 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         y=[at[prefix][1] for prefix, _ in shown],
         mode="markers+text",
         text=[text(prefix[-1]) if prefix else "" for prefix, _ in shown],
-        textposition="top left",
+        # A leaf has its row for itself; above it, its label would cross the lines to its siblings.
+        textposition=["middle right" if _is_leaf(*one) else "top left" for one in shown],
         cliponaxis=False,
         showlegend=False,
         marker={
