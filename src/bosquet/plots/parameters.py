@@ -156,7 +156,11 @@ def interaction(
         y=shown(b, surface.y),
         z=surface.mean,
         colorscale=colour_scale(model.history.direction),
-        colorbar={"title": {"text": "objective"}, "outlinewidth": 0, "thickness": 14},
+        colorbar={
+            "title": {"text": "objective", "font": {"size": 12}},
+            "outlinewidth": 0,
+            "thickness": 14,
+        },
         opacity=0.9,
         hovertemplate="%{x}, %{y}: %{z:.4g}<extra></extra>",
     )

@@ -14,6 +14,7 @@ from bosquet.plots.source import history_of, model_or_reason
 from bosquet.plots.theme import BLUE, COLOURS, FAINT, faded, figure, text
 from bosquet.space import Choice
 
+_PROBABLE = 0.2  # pairs that the last graph does not have are shown from this probability on
 _LEAVES = 6  # parts of the space that are shown, the last ones first
 
 
@@ -40,7 +41,8 @@ def graph(source: Any) -> Any:
     made = figure(title, f"{len(groups)} groups, the largest of {largest}", height=520)
     angle = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
     probable = {tuple(pair.split(" - ")): p for pair, p in told.items()}
-    for pair in sorted(pairs | {pair for pair in probable if set(pair) <= set(names)}):
+    others = {pair for pair, p in probable.items() if p >= _PROBABLE and set(pair) <= set(names)}
+    for pair in sorted(pairs | others):
         a, b = pair[0], pair[-1]
         p = probable.get((a, b), probable.get((b, a), 0.0 if told else 1.0))
         line = {"color": faded(BLUE, 0.3 + 0.6 * p), "width": 1 + 4 * p}
@@ -140,6 +142,7 @@ def _leaves(history: History, leaves: list[dict[str, Any]]) -> Any:
             )
     made.update_layout(barmode="group")
     made.update_yaxes(dtick=1)
+    made.update_layout(legend={"y": -70 / (60 * max(len(names), 1) + 40)})  # 70 pixels below
     made.update_xaxes(title="share of the parameter's range", range=[0, 1], tickformat=".0%")
     return made
 
