@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 import bosquet as bq
 from bosquet.cli import main
 from bosquet.data import Trial, now
-from bosquet.report.content import Source
-from bosquet.report.page import packed, report_html, script_json, write_report
+from bosquet.report.content import Source, summary
+from bosquet.report.figures import drawn
+from bosquet.report.page import packed, page, plotly_js, report_html, script_json
 from tests.report.conftest import NASTY
 
 MEGABYTE = 1_000_000
@@ -47,20 +49,20 @@ def parsed(page):
 
 
 @pytest.fixture(scope="module")
-def page(nasty):
+def written(nasty):
     return parsed(report_html(Source.of_result(nasty)))
 
 
-def test_everything_is_in_the_page_as_data(page, nasty):
-    assert page.links == ["data:,"]
-    assert page.tags.count("script") == 6
-    assert "img" not in page.tags
-    content = json.loads(page.scripts["content"])
+def test_everything_is_in_the_page_as_data(written):
+    assert written.links == ["data:,"]
+    assert written.tags.count("script") == 6
+    assert "img" not in written.tags
+    content = json.loads(written.scripts["content"])
     assert len(content["trials"]["rows"]) == 16
     assert any(NASTY in row[6] for row in content["trials"]["rows"] if row[6])
-    pictures = gzip.decompress(base64.b64decode(page.scripts["packed-pictures"]))
+    pictures = gzip.decompress(base64.b64decode(written.scripts["packed-pictures"]))
     assert json.loads(pictures)["sections"]
-    plotly = gzip.decompress(base64.b64decode(page.scripts["packed-plotly"])).decode()
+    plotly = gzip.decompress(base64.b64decode(written.scripts["packed-plotly"])).decode()
     assert "plotly.js" in plotly[:200]
 
 
@@ -119,17 +121,25 @@ def large_history():
 
 @pytest.fixture(scope="session")
 def large_report(tmp_path_factory):
-    return write_report(Source("large", large_history()), tmp_path_factory.mktemp("l") / "l.html")
+    """With the pictures of the trials, not with those of a model of 60 parameters.
+
+    These take minutes, and what they add is small: it does not grow with the trials.
+    """
+    history = large_history()
+    too_few = bq.History(history.space, history.trials[:1])
+    drawings = {"advice": "Wait.", "sections": list(drawn(history, too_few))}
+    assert {"convergence", "parallel"} <= {section["id"] for section in drawings["sections"]}
+    file = tmp_path_factory.mktemp("large") / "large.html"
+    file.write_text(page("large", summary(Source("large", history)), drawings), encoding="utf-8")
+    return file
 
 
 def test_large_studies_stay_below_six_megabytes(large_report):
     assert large_report.stat().st_size < 6 * MEGABYTE
 
 
-def test_without_plotly_the_extra_is_named(plain, tmp_path, monkeypatch):
-    from bosquet.report import page
-
-    page.plotly_js.cache_clear()
-    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
+def test_without_plotly_the_extra_is_named(monkeypatch):
+    plotly_js.cache_clear()
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match="a report needs plotly: pip install"):
-        page.plotly_js()
+        plotly_js()
