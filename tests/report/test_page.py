@@ -7,15 +7,12 @@ import re
 import sys
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
 import bosquet as bq
 from bosquet.cli import main
-from bosquet.data import Trial, now
-from bosquet.report.content import Source, summary
-from bosquet.report.figures import drawn
-from bosquet.report.page import packed, page, plotly_js, report_html, script_json
+from bosquet.report.content import Source
+from bosquet.report.page import packed, plotly_js, report_html, script_json
 from tests.report.conftest import NASTY
 
 MEGABYTE = 1_000_000
@@ -98,40 +95,6 @@ def test_result_report_and_the_command(plain, tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.glob("*.partial"))
     assert main(["report", "none.db"]) == 2
     assert "there is no such file" in capsys.readouterr().err
-
-
-def large_history():
-    """2,000 trials with 60 parameters."""
-    rng = np.random.default_rng(0)
-    names = [f"parameter_{i}" for i in range(59)]
-    space = bq.Space({name: bq.Float(0, 1) for name in names} | {"m": bq.Choice(["a", "b"])})
-    trials = []
-    for number, row in enumerate(rng.random((2000, 59))):
-        config = dict(zip(names, map(float, row), strict=True)) | {"m": "ab"[number % 2]}
-        info = {"why": "highest expected improvement, averaged over beliefs", "acquisition": -1.5}
-        trial = Trial(number, config, info=info, started=now(), ended=now())
-        failed = number % 50 == 7
-        trials.append(
-            trial.failed(f"diverged at step {number}")
-            if failed
-            else trial.completed(bq.Evaluation(float(row[:5].sum())))
-        )
-    return bq.History(space, trials)
-
-
-@pytest.fixture(scope="session")
-def large_report(tmp_path_factory):
-    """With the pictures of the trials, not with those of a model of 60 parameters.
-
-    These take minutes, and what they add is small: it does not grow with the trials.
-    """
-    history = large_history()
-    too_few = bq.History(history.space, history.trials[:1])
-    drawings = {"advice": "Wait.", "sections": list(drawn(history, too_few))}
-    assert {"convergence", "parallel"} <= {section["id"] for section in drawings["sections"]}
-    file = tmp_path_factory.mktemp("large") / "large.html"
-    file.write_text(page("large", summary(Source("large", history)), drawings), encoding="utf-8")
-    return file
 
 
 def test_large_studies_stay_below_six_megabytes(large_report):

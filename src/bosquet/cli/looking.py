@@ -43,7 +43,8 @@ examples:
   bosquet export runs.db -o - | column -s, -t
 
 One row a trial that has ended: number, state, value, noise_variance, reason,
-then the parameters by their qualified names (model=svm/C). Inactive ones are
+started, ended, duration in seconds, then the parameters (by qualified names,
+model=svm/C, where several have the same short one). Inactive ones are
 empty in CSV and left out in JSON. In CSV a text that begins with = + - @ or '
 has a ' in front, lest a spreadsheet compute it.
 
