@@ -21,6 +21,7 @@ LAYERS = [
     "acquisition",
     "search",
     "strategies",
+    "threads",
     "optimizer",
     "study",
     "integrations",
