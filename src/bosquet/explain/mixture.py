@@ -18,6 +18,7 @@ from bosquet.arrays import Array
 from bosquet.explain.fit import View
 from bosquet.linalg import cholesky
 from bosquet.space import Space
+from bosquet.threads import one_thread
 
 DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
@@ -75,6 +76,7 @@ class Mixture:
         scale = self._views[0].scale
         return float(np.ldexp(scale.spread, scale.exponent))
 
+    @one_thread()
     def _moments(self, X: Array, noise: bool) -> tuple[Array, Array]:
         """Of z, by view: (V, m) each."""
         mean, variance = np.empty((2, len(self._views), len(X)))
@@ -120,6 +122,7 @@ class Mixture:
 
     # -- all rows together -------------------------------------------------------------------
 
+    @one_thread()
     def draws(self, X: Array, n: int = DRAWS) -> Array:
         """Sample functions at rows of any paths: (S, m); they come in pairs about a mean.
 
