@@ -5,10 +5,8 @@ import pytest
 import bosquet as bq
 from bosquet.report.content import Source
 from bosquet.report.page import write_report
-from tests.chromium import browser  # noqa: F401 - a fixture
 from tests.report.conftest import NASTY
 from tests.report.serving import dashboard
-from tests.report.test_page import large_report  # noqa: F401 - a fixture
 
 WIDTHS = {"laptop": (1280, 800), "phone": (390, 844)}
 DRAWN = "document.querySelectorAll('.figure > div .main-svg').length"
@@ -35,7 +33,7 @@ def report(plain, tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_report_draws_its_pictures_and_asks_nobody(browser, report, width):  # noqa: F811
+def test_a_report_draws_its_pictures_and_asks_nobody(browser, report, width):
     with browser.page(*WIDTHS[width]) as page:
         page.open(report)
         page.wait_for(ALL_READY)
@@ -57,7 +55,7 @@ def test_a_report_draws_its_pictures_and_asks_nobody(browser, report, width):  #
         assert page.requests == [report.as_uri()]
 
 
-def test_sorting_and_filtering(browser, report, plain):  # noqa: F811
+def test_sorting_and_filtering(browser, report, plain):
     with browser.page() as page:
         page.open(report)
         page.wait_for("document.querySelector('tr.row')")
@@ -83,7 +81,7 @@ def test_sorting_and_filtering(browser, report, plain):  # noqa: F811
         assert page.problems == []
 
 
-def test_copying_the_best(browser, report, plain):  # noqa: F811
+def test_copying_the_best(browser, report, plain):
     with browser.page() as page:
         page.open(report)
         page.wait_for("document.querySelector('[data-copy=Python]')")
@@ -93,7 +91,7 @@ def test_copying_the_best(browser, report, plain):  # noqa: F811
         page.wait_for("document.querySelector('[data-copy=Python]').textContent === 'Copied'")
 
 
-def test_texts_of_users_do_no_harm(browser, nasty, tmp_path):  # noqa: F811
+def test_texts_of_users_do_no_harm(browser, nasty, tmp_path):
     written = write_report(Source(NASTY, nasty.history), tmp_path / "nasty.html")
     with browser.page() as page:
         page.open(written)
@@ -110,7 +108,7 @@ def test_texts_of_users_do_no_harm(browser, nasty, tmp_path):  # noqa: F811
         assert page.requests == [written.as_uri()]
 
 
-def test_an_old_browser_still_shows_the_texts(browser, report):  # noqa: F811
+def test_an_old_browser_still_shows_the_texts(browser, report):
     with browser.page() as page:
         script = "delete window.DecompressionStream"
         page.call("Page.addScriptToEvaluateOnNewDocument", source=script)
@@ -122,7 +120,7 @@ def test_an_old_browser_still_shows_the_texts(browser, report):  # noqa: F811
         assert page.problems == []
 
 
-def test_large_reports_load_within_three_seconds(browser, large_report):  # noqa: F811
+def test_large_reports_load_within_three_seconds(browser, large_report):
     """By the browser's own clock, of which busy machines take their share: the best of three."""
     taken = []
     for _ in range(3):
@@ -137,7 +135,7 @@ def test_large_reports_load_within_three_seconds(browser, large_report):  # noqa
     assert min(taken) < 3000
 
 
-def test_the_live_page_follows_a_study(browser, tmp_path):  # noqa: F811
+def test_the_live_page_follows_a_study(browser, tmp_path):
     file = tmp_path / "r.db"
     space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {}})})
     with bq.Study(file, space=space, seed=0, strategy="sobol") as study:

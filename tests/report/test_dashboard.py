@@ -14,7 +14,6 @@ from bosquet.report.dashboard import Dashboard, application, studies_html
 from bosquet.study.reading import Listed, list_studies
 from tests.report.conftest import NASTY
 from tests.report.serving import dashboard
-from tests.study.conftest import postgres, postgres_url, storage  # noqa: F401 - fixtures
 
 
 def fill(file, name, n, space=None):
@@ -34,8 +33,7 @@ def get(address, headers=None):
         return refused.code, dict(refused.headers), refused.read().decode()
 
 
-@pytest.mark.usefixtures("storage")
-def test_pages_of_a_storage_that_others_write_to(storage):  # noqa: F811
+def test_pages_of_a_storage_that_others_write_to(storage):
     fill(storage, "one", 3)
     with dashboard(storage) as home:
         assert get(f"{home}study/1/")[0] == 200

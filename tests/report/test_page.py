@@ -4,16 +4,15 @@ import base64
 import gzip
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
 import bosquet as bq
 from bosquet.cli import main
-from bosquet.data import Trial, now
 from bosquet.report.content import Source
-from bosquet.report.page import packed, report_html, script_json, write_report
+from bosquet.report.page import packed, plotly_js, report_html, script_json
 from tests.report.conftest import NASTY
 
 MEGABYTE = 1_000_000
@@ -47,20 +46,20 @@ def parsed(page):
 
 
 @pytest.fixture(scope="module")
-def page(nasty):
+def written(nasty):
     return parsed(report_html(Source.of_result(nasty)))
 
 
-def test_everything_is_in_the_page_as_data(page, nasty):
-    assert page.links == ["data:,"]
-    assert page.tags.count("script") == 6
-    assert "img" not in page.tags
-    content = json.loads(page.scripts["content"])
+def test_everything_is_in_the_page_as_data(written):
+    assert written.links == ["data:,"]
+    assert written.tags.count("script") == 6
+    assert "img" not in written.tags
+    content = json.loads(written.scripts["content"])
     assert len(content["trials"]["rows"]) == 16
     assert any(NASTY in row[6] for row in content["trials"]["rows"] if row[6])
-    pictures = gzip.decompress(base64.b64decode(page.scripts["packed-pictures"]))
+    pictures = gzip.decompress(base64.b64decode(written.scripts["packed-pictures"]))
     assert json.loads(pictures)["sections"]
-    plotly = gzip.decompress(base64.b64decode(page.scripts["packed-plotly"])).decode()
+    plotly = gzip.decompress(base64.b64decode(written.scripts["packed-plotly"])).decode()
     assert "plotly.js" in plotly[:200]
 
 
@@ -98,38 +97,12 @@ def test_result_report_and_the_command(plain, tmp_path, capsys, monkeypatch):
     assert "there is no such file" in capsys.readouterr().err
 
 
-def large_history():
-    """2,000 trials with 60 parameters."""
-    rng = np.random.default_rng(0)
-    names = [f"parameter_{i}" for i in range(59)]
-    space = bq.Space({name: bq.Float(0, 1) for name in names} | {"m": bq.Choice(["a", "b"])})
-    trials = []
-    for number, row in enumerate(rng.random((2000, 59))):
-        config = dict(zip(names, map(float, row), strict=True)) | {"m": "ab"[number % 2]}
-        info = {"why": "highest expected improvement, averaged over beliefs", "acquisition": -1.5}
-        trial = Trial(number, config, info=info, started=now(), ended=now())
-        failed = number % 50 == 7
-        trials.append(
-            trial.failed(f"diverged at step {number}")
-            if failed
-            else trial.completed(bq.Evaluation(float(row[:5].sum())))
-        )
-    return bq.History(space, trials)
-
-
-@pytest.fixture(scope="session")
-def large_report(tmp_path_factory):
-    return write_report(Source("large", large_history()), tmp_path_factory.mktemp("l") / "l.html")
-
-
 def test_large_studies_stay_below_six_megabytes(large_report):
     assert large_report.stat().st_size < 6 * MEGABYTE
 
 
-def test_without_plotly_the_extra_is_named(plain, tmp_path, monkeypatch):
-    from bosquet.report import page
-
-    page.plotly_js.cache_clear()
-    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
+def test_without_plotly_the_extra_is_named(monkeypatch):
+    plotly_js.cache_clear()
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match="a report needs plotly: pip install"):
-        page.plotly_js()
+        plotly_js()

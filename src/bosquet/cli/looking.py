@@ -43,7 +43,8 @@ examples:
   bosquet export runs.db -o - | column -s, -t
 
 One row a trial that has ended: number, state, value, noise_variance, reason,
-then the parameters by their qualified names (model=svm/C). Inactive ones are
+started, ended, duration in seconds, then the parameters (by qualified names,
+model=svm/C, where several have the same short one). Inactive ones are
 empty in CSV and left out in JSON. In CSV a text that begins with = + - @ or '
 has a ' in front, lest a spreadsheet compute it.
 
@@ -62,6 +63,8 @@ Needs: pip install 'bosquet[plots]'
 
 exit codes: 0 written; 2 no such file or study.
 """
+
+_MANY = 200  # trials from which on a model takes its time
 
 SPACE_HELP = "the space of a study that an Optuna sampler ran (default: inferred from its trials)"
 
@@ -151,8 +154,12 @@ def _add_report(commands: Any) -> None:
 
 def _report(options: argparse.Namespace) -> int:
     from bosquet.report.page import write_report
+    from bosquet.study.progress import say
 
-    written = write_report(_read(options), options.out)
+    study = _read(options)
+    if len(study.history.complete) >= _MANY:
+        say(f"fitting a model to {len(study.history.complete)} trials, which may take minutes")
+    written = write_report(study, options.out)
     print(f"report written to {printable(str(written))}", file=sys.stderr)
     return 0
 
