@@ -22,6 +22,7 @@ LAYERS = [
     "acquisition",
     "search",
     "strategies",
+    "threads",
     "explain",
     "optimizer",
     "study",

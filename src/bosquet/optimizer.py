@@ -17,6 +17,7 @@ from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
 from bosquet.strategies.candidates import Candidates
+from bosquet.threads import one_thread
 
 
 class Optimizer:
@@ -126,7 +127,8 @@ class Optimizer:
         index = task.index + len(first)
         task = replace(task, pending=task.pending + first, index=index)
         try:
-            return propose(self.strategy, task, n, np.random.default_rng([self.seed, index]))
+            with one_thread():
+                return propose(self.strategy, task, n, np.random.default_rng([self.seed, index]))
         except NOTHING_LEFT:
             if before:
                 return []

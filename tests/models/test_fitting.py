@@ -55,6 +55,20 @@ def test_a_covariance_without_a_factor_is_avoided():
     assert value < -1e20  # whoever chooses by evidence does not choose this
 
 
+@pytest.mark.parametrize("edge", [0.9, 0.05, 1e-3])
+def test_a_first_step_into_nowhere_does_not_end_the_fit(edge):
+    """The first step of the line search has length one, and meets no value there."""
+
+    def fails_beyond(theta):
+        if theta[0] > edge:
+            raise np.linalg.LinAlgError
+        gap = theta - 0.8 * edge
+        return -50.0 * float(gap @ gap), -100.0 * gap
+
+    best, _ = maximise(fails_beyond, hyper([0.0]), [np.zeros(1)])
+    assert best == pytest.approx([0.8 * edge], rel=1e-3)
+
+
 def test_nothing_to_be_fitted():
     best, value = maximise(lambda _: (-3.0, np.zeros(0)), hyper([]), [np.zeros(0)])
     assert len(best) == 0

@@ -20,7 +20,7 @@ from bosquet.benchmarks.classic import (
 )
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.real import sklearn_pipeline
-from bosquet.benchmarks.suite import DEVELOP, REPORT
+from bosquet.benchmarks.suite import COMPRESSION, DEVELOP, REPORT
 from bosquet.benchmarks.trees import (
     and_or,
     interaction,
@@ -89,6 +89,7 @@ GROUPS: dict[str, dict[str, Factory]] = {
     },
     "uneven": {"gramacy-exp": lambda _: gramacy_exp(), "yuan-wahba": yuan_wahba},
     "additive": {"star-10": star, "lattice-3": lattice},
+    "compression": COMPRESSION,
     "real-develop": DEVELOP,
     "real-report": REPORT,
     "real": DEVELOP | REPORT,

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from bosquet.benchmarks.compression import compression_problem
 from bosquet.benchmarks.learners import boosting_problem, selection_problem
 from bosquet.benchmarks.mlp import mlp_problem
 from bosquet.benchmarks.problem import Problem
@@ -82,3 +83,7 @@ REPORT = _suite(
     networks=("magic_gamma", "spambase"),
     pipelines=("diabetes", "wine"),
 )
+COMPRESSION: dict[str, Callable[[int], Problem]] = {
+    "fc3": partial(_from_data, "fc3", compression_problem)
+}
+"""Of the Add-Tree paper; no part of the suite."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bosquet.arrays import Array
-from bosquet.explain.mixture import Mixture, interval_levels
+from bosquet.explain.mixture import Mixture, interval_levels, size_of
 from bosquet.explain.rows import crossed, grid, rows_on, strata, values_at
 from bosquet.space import Space
 from bosquet.space.tree import Dimension, Path
@@ -99,7 +99,9 @@ class BranchEffects:
         rows = rows_on(self._space, self._path, _PAIR_BACKGROUND)
         both = {first.index: np.repeat(a, len(b)), second.index: np.tile(b, len(a))}
         draws = self._drawn(crossed(rows, both))
-        shares = interaction_share(draws.reshape(len(draws), len(a), len(b), len(rows)))
+        shares = interaction_share(
+            (draws / size_of(draws)).reshape(len(draws), len(a), len(b), len(rows))
+        )
         low, high = np.quantile(shares, interval_levels(level))
         names = first.qualified_name, second.qualified_name
         return Interaction(names, self._branch, float(np.median(shares)), float(low), float(high))

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from bosquet.arrays import Array
-from bosquet.explain.mixture import Mixture, interval_levels
+from bosquet.explain.mixture import Mixture, interval_levels, size_of
 from bosquet.explain.rows import crossed, feasible, rows_with, strata
 from bosquet.space import Space
 from bosquet.space.sampling import sobol
@@ -58,9 +58,9 @@ def importance_of(
     f = _of_choice(space, mixture, dimension) if branching else _of(space, mixture, dimension)
     if f is None:
         return None
-    alone, total, everything = variances(f)
-    sd = np.sqrt(total)
-    low, high = np.quantile(sd, interval_levels(level))
+    size = size_of(f)
+    alone, total, everything = variances(f / size)
+    low, high = size * np.quantile(np.sqrt(total), interval_levels(level))
     conditions = (space.nodes[node.index].label for node in space.tree.conditions(dimension.node))
     # Shares of averages, not averages of shares: where nothing varies they would be anything.
     whole = max(float(everything.mean()), np.finfo(float).tiny)
@@ -68,7 +68,7 @@ def importance_of(
         dimension.qualified_name,
         "choice" if branching else "parameter",
         ", ".join(conditions),
-        float(np.sqrt(total.mean())),
+        size * float(np.sqrt(total.mean())),
         float(low),
         float(high),
         min(float(total.mean()) / whole, 1.0),

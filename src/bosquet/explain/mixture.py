@@ -18,6 +18,7 @@ from bosquet.arrays import Array
 from bosquet.explain.fit import View
 from bosquet.linalg import cholesky
 from bosquet.space import Space
+from bosquet.threads import one_thread
 
 DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
@@ -75,6 +76,7 @@ class Mixture:
         scale = self._views[0].scale
         return float(np.ldexp(scale.spread, scale.exponent))
 
+    @one_thread()
     def _moments(self, X: Array, noise: bool) -> tuple[Array, Array]:
         """Of z, by view: (V, m) each."""
         mean, variance = np.empty((2, len(self._views), len(X)))
@@ -91,8 +93,10 @@ class Mixture:
         z = mean[..., None] + np.sqrt(variance)[..., None] * _NODES
         y = np.array([view.scale.to_y(one) for view, one in zip(self._views, z, strict=True)])
         centre = np.einsum("v,vmk,k->m", self._weights, y, weights)
-        away = np.einsum("v,vmk,k->m", self._weights, (y - centre[:, None]) ** 2, weights)
-        return centre, np.sqrt(away)
+        away = y - centre[:, None]
+        size = size_of(away)
+        square = np.einsum("v,vmk,k->m", self._weights, (away / size) ** 2, weights)
+        return centre, size * np.sqrt(square)
 
     def _quantiles(self, mean: Array, variance: Array, levels: Sequence[float]) -> Array:
         sd = np.sqrt(variance)
@@ -120,6 +124,7 @@ class Mixture:
 
     # -- all rows together -------------------------------------------------------------------
 
+    @one_thread()
     def draws(self, X: Array, n: int = DRAWS) -> Array:
         """Sample functions at rows of any paths: (S, m); they come in pairs about a mean.
 
@@ -138,6 +143,11 @@ class Mixture:
         """How many pairs of draws each view has: as its weight says, none left over."""
         ends = np.round(np.cumsum(self._weights) / self._weights.sum() * max(n // 2, 1)).astype(int)
         return [int(k) for k in np.diff(ends, prepend=0)]
+
+
+def size_of(values: Array) -> float:
+    """The largest magnitude, by which to divide before squaring; 1 where all is zero."""
+    return float(np.max(np.abs(values), initial=0.0)) or 1.0
 
 
 def root(covariance: Array) -> Array:

@@ -21,6 +21,7 @@ from bosquet.explain.mixture import Mixture, interval_levels
 from bosquet.space.tree import Dimension, Path
 from bosquet.strategies import Strategy
 from bosquet.text import did_you_mean, listed
+from bosquet.threads import one_thread
 
 LEVEL = 0.9
 _MOST_BRANCHES = 32  # looked at, where there are more
@@ -59,7 +60,8 @@ class Model:
         self.space = history.space
         self.trials: tuple[Trial, ...] = fitted_trials(history)
         """The trials that were fitted: all complete ones, or 300 of very many."""
-        beliefs, views = fit_views(history, strategy)
+        with one_thread():
+            beliefs, views = fit_views(history, strategy)
         self.beliefs: tuple[Belief, ...] = tuple(beliefs)
         """What was fitted, by strategy, with its weight in all that is said."""
         self._mixture = Mixture(self.space, views)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from bosquet.arrays import Array
 from bosquet.models.priors import Hyperparameters
 
-_FAILED = 1e25  # what the optimizer sees where a covariance has no factor
+_FAILED = 1e25  # what the optimizer sees where a start has no value
 
 
 def with_prior(
@@ -36,20 +36,11 @@ def maximise(
     if not len(hyper.mean):  # nothing to be fitted
         return np.zeros(0), log_posterior(np.zeros(0))[0]
 
-    def negative(theta: Array) -> tuple[float, Array]:
-        try:
-            value, gradient = log_posterior(theta)
-        except np.linalg.LinAlgError:
-            return _FAILED, np.zeros(len(theta))
-        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-            return _FAILED, np.zeros(len(theta))
-        return -value, -gradient
-
     best, lowest = hyper.clip(np.asarray(starts[0])), np.inf
     bounds = list(zip(hyper.lower, hyper.upper, strict=True))
     for start in starts:
         found = minimize(
-            negative,
+            _Walled(log_posterior),
             hyper.clip(np.asarray(start)),
             jac=True,
             method="L-BFGS-B",
@@ -59,3 +50,33 @@ def maximise(
         if found.fun < lowest:
             best, lowest = np.asarray(found.x), float(found.fun)
     return best, -lowest
+
+
+class _Walled:
+    """The negative of a log posterior; where that has no value, a wall around the last good theta.
+
+    The wall rises twice as steeply as the function there falls. So a line search that has met a
+    covariance without a factor comes back by about a third, and does not end where it began.
+    """
+
+    def __init__(self, log_posterior: Callable[[Array], tuple[float, Array]]) -> None:
+        self._log_posterior = log_posterior
+        self._last: tuple[Array, float, Array] | None = None
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        try:
+            value, gradient = self._log_posterior(theta)
+        except np.linalg.LinAlgError:
+            return self._wall(theta)
+        if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+            return self._wall(theta)
+        self._last = theta.copy(), -value, -gradient
+        return -value, -gradient
+
+    def _wall(self, theta: Array) -> tuple[float, Array]:
+        if self._last is None:  # not even the start has a value: nothing is found from there
+            return _FAILED, np.zeros(len(theta))
+        last, value, gradient = self._last
+        away, slope = theta - last, float(np.linalg.norm(gradient))
+        distance = max(float(np.linalg.norm(away)), 1e-12)
+        return value + slope * distance, 2.0 * slope * away / distance

@@ -12,7 +12,7 @@ from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.plots.axes import bounds, position, ticks
 from bosquet.plots.source import history_of
-from bosquet.plots.theme import FAINT, GREY, figure, number, shade, text
+from bosquet.plots.theme import FAINT, GREY, figure, number, shade, spread_of, text
 from bosquet.space.tree import Dimension
 from bosquet.text import did_you_mean
 
@@ -28,7 +28,7 @@ def parallel(source: Any, branch: str | None = None) -> Any:
     trials = [t for t in history.complete if space.path_label(t.config) == label]
     there = space.tree.variables_of(space.path(trials[0].config))
     values = np.array([t.value for t in trials], dtype=float)
-    best = number(float(_best(history, trials).value or 0.0), float(np.std(values)))
+    best = number(float(_best(history, trials).value or 0.0), spread_of(values.tolist()))
     more = f"; {len(there) - _MOST} more parameters are not shown" if len(there) > _MOST else ""
     title = f"{text(label or 'All trials')}: {len(trials)} trials, the best {best}"
     made = figure(title, f"a line is a trial; blue ones are the best{more}", height=440)
@@ -37,7 +37,7 @@ def parallel(source: Any, branch: str | None = None) -> Any:
     for i, dimension in enumerate(axes):
         _add_axis(made, i, dimension.name, bounds(dimension), ticks(dimension))
     ends = [float(values.min()), float(values.max())]
-    spread = float(np.std(values))
+    spread = spread_of(values.tolist())
     places = [(float(v), number(float(v), spread)) for v in np.linspace(ends[0], ends[1], 5)]
     _add_axis(made, len(axes), "objective", ends, places)
     hidden = {"visible": False, "fixedrange": True}

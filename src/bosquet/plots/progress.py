@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.plots.source import history_of
@@ -19,6 +17,7 @@ from bosquet.plots.theme import (
     figure,
     is_wide,
     number,
+    spread_of,
     text,
 )
 from bosquet.text import must_be_one_of
@@ -80,7 +79,7 @@ def _found(history: History) -> tuple[str, str]:
     if best is None:
         return "No trial has brought a value", counted
     values = [trial.value for trial in history.complete if trial.value is not None]
-    shown = number(best.value or 0.0, float(np.std(values)))
+    shown = number(best.value or 0.0, spread_of(values))
     after = sum(trial.number > best.number for trial in history.trials)
     since = f"{after} trials since brought nothing better" if after else "the last trial"
     return f"Best {shown}, in trial {best.number}", f"{counted}; {since}"

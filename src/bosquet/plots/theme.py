@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from bosquet.data import Direction
 from bosquet.text import printable
 
@@ -107,6 +109,14 @@ def shade(direction: Direction, place: float) -> str:
     """The colour of a place between the lowest (0) and the highest (1) value."""
     good = place if direction == "minimize" else 1.0 - place
     return min(_SCALE, key=lambda step: abs(step[0] - good))[1]
+
+
+def spread_of(values: Sequence[float]) -> float:
+    """Their standard deviation, also where squares would overflow."""
+    if not len(values):
+        return 0.0
+    size = max(map(abs, values)) or 1.0
+    return size * float(np.std(np.asarray(values, dtype=float) / size))
 
 
 def is_wide(values: Sequence[float]) -> bool:

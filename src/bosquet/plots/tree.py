@@ -11,7 +11,19 @@ import numpy as np
 from bosquet.data import History, Trial
 from bosquet.explain import BranchBest
 from bosquet.plots.source import history_of, model_or_reason
-from bosquet.plots.theme import BLUE, FAINT, GREY, ORANGE, RED, SKY, figure, number, percent, text
+from bosquet.plots.theme import (
+    BLUE,
+    FAINT,
+    GREY,
+    ORANGE,
+    RED,
+    SKY,
+    figure,
+    number,
+    percent,
+    spread_of,
+    text,
+)
 
 _ROW = 44  # pixels of a branch
 _MOST = 24  # branches drawn, the best first
@@ -208,7 +220,7 @@ def _add_values(
     made: Any, history: History, branches: list[Branch], rows: dict[str, float]
 ) -> None:
     values = [t.value for t in history.complete if t.value is not None]
-    spread = float(np.std(values)) if values else 0.0
+    spread = spread_of(values)
     predicted = [branch for branch in branches if branch.predicted]
     if predicted:
         bests = [b.predicted for b in predicted if b.predicted]

@@ -8,7 +8,7 @@ import numpy as np
 
 from bosquet.explain import LeftOut
 from bosquet.plots.source import model_for
-from bosquet.plots.theme import BLUE, FAINT, GREY, RED, faded, figure, percent
+from bosquet.plots.theme import BLUE, FAINT, GREY, RED, faded, figure, percent, spread_of
 
 _LEVEL = 0.9
 _GOOD, _FAIR = 0.8, 0.4  # shares of the variance that leave-one-out predictions explain
@@ -20,7 +20,8 @@ def predictions(source: Any) -> Any:
     observed = np.array([one.trial.value for one in left_out], dtype=float)
     mean = np.array([one.mean for one in left_out])
     inside = np.array([one.low <= y <= one.high for one, y in zip(left_out, observed, strict=True)])
-    explained = 1.0 - float(np.mean((observed - mean) ** 2)) / float(np.var(observed))
+    spread = spread_of(observed.tolist())
+    explained = 1.0 - float(np.mean(((observed - mean) / spread) ** 2))
     word = "well" if explained >= _GOOD else "roughly" if explained >= _FAIR else "hardly"
     told = f"the model explains {percent(explained)} of the variance of trials it has not seen"
     if explained <= 0.0:

@@ -164,7 +164,7 @@ class BOinG(SequentialStrategy):
         region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
         # Local level, Appendix B.1.
         fitted, inducing = self.local_model(task, data, inside)
-        best, level = incumbent(task, fitted, data.X)
+        best, level = incumbent(fitted, data.X)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
         if found is None:  # nothing new in the subregion: x_g itself is new

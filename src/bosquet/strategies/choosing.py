@@ -45,10 +45,16 @@ class Ask(Generic[P]):
 
     @classmethod
     def given(
-        cls, fitted: Fitted[P], batch: Batch, data: Dataset, rng: np.random.Generator
+        cls,
+        fitted: Fitted[P],
+        batch: Batch,
+        data: Dataset,
+        rng: np.random.Generator,
+        *,
+        observed: bool = False,
     ) -> Ask[P]:
-        """The first choice of a batch."""
-        best, level = incumbent(batch.task, fitted, data.X)
+        """The first choice of a batch; ``observed`` as `incumbent` has it."""
+        best, level = incumbent(fitted, data.X, observed=observed)
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
         return Ask(batch.task, fitted, best, good, batch.taken, rng)
 
@@ -118,12 +124,14 @@ def best_candidate(
     return first_free(task, [score(X)], taken, allowed.of_row) if len(X) else None
 
 
-def incumbent(task: Task, fitted: Fitted[P], X: Array) -> tuple[float, Array]:
+def incumbent(fitted: Fitted[P], X: Array, *, observed: bool = False) -> tuple[float, Array]:
     """The lowest level, what is believed of pending trials included; and the level of each row.
 
-    That is its value, or with noise the posterior mean.
+    That is the posterior mean. Where the model explains a trial, the mean is its value. Where it
+    takes a function for noisy, because it is noisy or rough, a lucky value is not the one to beat:
+    nothing would seem left to gain but where nothing is known. With ``observed`` it is the value.
     """
-    level = fitted.means(X) if task.history.noisy else fitted.z
+    level = fitted.z if observed else fitted.means(X)
     best = float(level.min())
     if len(fitted.pending):
         best = min(best, fitted.believed(fitted.pending))

@@ -30,7 +30,7 @@ from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task, d
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.exploring import next_or_explored
 from bosquet.strategies.fitting import FitRecord, Fitted, P, Setting, fit_by_evidence, records
-from bosquet.strategies.options import AcquisitionName, KernelName, one_of, whole
+from bosquet.strategies.options import AcquisitionName, IncumbentName, KernelName, one_of, whole
 
 MOST_PATHS = 32  # searched in one ask
 _FIRST, _DESIGNED = 8, 12  # trials before the first model, with the defaults first and without
@@ -49,7 +49,8 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     up a branch for ever. For the same reason it is every second one, on any space, while the model
     sees nothing left to gain. ``defaults_first``: the first trials are the defaults (else the first
     option, the middle of a range) of every branch. ``transforms`` are of the targets (Yeo-Johnson),
-    chosen by evidence.
+    chosen by evidence. ``incumbent`` is what an improvement is measured from: the lowest value
+    that the model predicts at a trial, or the lowest ``"observed"``.
     """
 
     setting_class: ClassVar[type[Setting]] = Setting
@@ -60,9 +61,11 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     explore_every: int | None = 6
     defaults_first: bool = True
     transforms: bool = True
+    incumbent: IncumbentName = "predicted"
 
     def __post_init__(self) -> None:
         one_of("acquisition", self.acquisition, self.acquisitions)
+        one_of("incumbent", self.incumbent, get_args(IncumbentName))
         one_of("kernel", self.kernel, get_args(KernelName))
         whole("explore_every", self.explore_every, 2, none=True)
 
@@ -86,7 +89,8 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         self, fitted: Fitted[P], batch: Batch, data: Dataset, rng: np.random.Generator
     ) -> Iterator[Proposal]:
         """What the strategy wants to try, given its fit."""
-        ask = Ask.given(fitted, batch, data, rng)
+        observed = self.incumbent == "observed" and not batch.task.history.noisy
+        ask = Ask.given(fitted, batch, data, rng, observed=observed)
         while True:
             found = next_or_explored(
                 batch, self.explore_every, rng, partial(self.next, ask), self._log_gain

@@ -110,6 +110,7 @@ class HTBO(GPStrategy[TreedPosterior]):
             kernel="matern52",
             explore_every=None,
             defaults_first=False,
+            incumbent="observed",
             transforms=False,
         )
 

@@ -9,6 +9,7 @@ from bosquet.text import must_be_one_of
 
 AcquisitionName = Literal["logei", "ucb", "node-ucb"]
 KernelName = Literal["evidence", "matern52", "se"]
+IncumbentName = Literal["predicted", "observed"]
 ModelName = Literal["hierarchical", "paper"]
 
 

@@ -106,6 +106,7 @@ class TreeEI(GPStrategy[TreePosterior]):
             transforms=False,
             explore_every=None,
             defaults_first=False,
+            incumbent="observed",
         )
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreeGP:

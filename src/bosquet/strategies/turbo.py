@@ -205,7 +205,7 @@ class Turbo(SequentialStrategy):
         targets = transform(data.y, data.noise)
         gp = SpaceGP(covariance, data.X, targets.z, targets.noise)
         fitted = fit_local(task, gp, targets.z, targets.noise)
-        best, level = incumbent(task, fitted, data.X)
+        best, level = incumbent(fitted, data.X)
         order = np.argsort(level, kind="stable")
         region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
         if self.acquisition == "thompson":
