@@ -157,7 +157,7 @@ def page(kept: dict[str, Any]) -> str:
         f"At {NEW} new random configurations, the share of values of the objective inside the",
         "intervals of `interval()` (averaged over seeds), the share of the variance that the means",
         "of `predict()` explain (median), and the share of trials inside their 90 % intervals by",
-        "`leave_one_out()`.",
+        "`leave_one_out()`. Where seeds are few, later runs of the script add more.",
         "",
         f"| problem | trials by | seeds | {' | '.join(f'{100 * x:g} %' for x in LEVELS)} "
         "| explained | left out, 90 % |",
