@@ -2,8 +2,8 @@
 
 Functions drawn from the model (length-scale 0.2, one 2-D function per edge), 10 initial points.
 First four rows: Algorithm 1 (`Additive.paper`), with the graph and length-scales known (oracle),
-learned (overlap), learned without overlap, and random. Then our defaults with the graph given, learned,
-drawn at random as a tree, and one group of all (a dense GP). Runs are kept in
+learned (overlap), learned without overlap, and random. Then our defaults with the graph given,
+learned, drawn at random as a tree, and one group of all (a dense GP). Runs are kept in
 results/additive.jsonl. Writes docs/additive.md and .png.
 
     python experiments/additive.py [--seeds 10] [--problems star,grid] [--jobs 1]

@@ -66,16 +66,13 @@ def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
     return components, builder.hyperparameters(FREE_NOISE)
 
 
-def released_add_tree(
-    space: Space, log_variance: float = 0.0
-) -> tuple[list[Component], Hyperparameters]:
-    """The covariance of the authors' released code: all variances alike, length-scales fitted.
+def released_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
+    """The covariance of the authors' released code: all variances one, length-scales fitted.
 
     A node without variables is k^delta alone. Values are taken to be exact unless noise is stated.
-    ``log_variance`` is zero for values as they are; the authors do not standardise them.
     """
     builder = PriorBuilder()
-    unit = builder.eta([], log_variance)
+    unit = builder.eta([])
     components = []
     for node in space.nodes:
         own = own_features(space, node)

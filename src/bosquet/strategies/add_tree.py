@@ -42,14 +42,10 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from bosquet.acquisition.base import Acquisition, LowerBound
-from bosquet.arrays import Array
 from bosquet.data import key_of
 from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree, released_add_tree
-from bosquet.models.base import PathModel
 from bosquet.models.covariance import AdditivePosterior, Covariance
-from bosquet.models.transform import Targets
-from bosquet.models.warping import on_rows, warp_name
 from bosquet.search.node_sum import maximise_node_sum, optimistic_paths
 from bosquet.space import Space
 from bosquet.space.tree import Path
@@ -147,16 +143,6 @@ class AddTree(CovarianceStrategy):
 
     def initial_trials(self, space: Space) -> int:
         return _RELEASED_INITIAL if self.model == "released" else super().initial_trials(space)
-
-    def model_on(
-        self, space: Space, X: Array, targets: Targets, setting: Setting
-    ) -> PathModel[AdditivePosterior]:
-        if self.model != "released":
-            return super().model_on(space, X, targets, setting)
-        # Targets are standardised: a variance of one is that of the values as they were told.
-        log_variance = 2.0 * targets.log_jacobian / len(targets.z)
-        covariance = Covariance(space, *released_add_tree(space, log_variance))
-        return on_rows(covariance, X, targets.z, targets.noise, warp_name(self.warp))
 
     def covariance(self, space: Space, setting: Setting) -> Covariance:
         if self.model == "paper":
