@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,19 +58,25 @@ def test_the_released_example():
     first = ["acquisition" in trial.info for trial in opt.history.trials]
     assert first == [False] * 5 + [True] * 2
     task = Task(problem.space, opt.history)
-    fitted = released.fit(task, opt.history.dataset(), np.random.default_rng(0))
+    data = opt.history.dataset()
+    fitted, other = (released.fit(task, data, np.random.default_rng(seed)) for seed in (0, 1))
+    assert (released.restarts, AddTree.paper().restarts) == (2, 5)
+    assert fitted.record.theta != other.record.theta  # fits start at random
     components = fitted.posterior.additive.components
     assert [c.kind for c in components] == ["constant"] + ["se"] * 6
     np.testing.assert_array_equal([fitted.posterior.eta[c.variance] for c in components], 0.0)
-    trial = opt.ask()
-    at = problem.space.to_unit([trial.config])
-    mean, variance = fitted.posterior.on_path(problem.space.path(trial.config)).moments(at)
-    assert trial.info["acquisition"] == pytest.approx(float(5 * np.sqrt(variance[0]) - mean[0]))
+    proposal = replace(released, restarts=None).propose(task, 1, np.random.default_rng(0))[0]
+    fitted = replace(released, restarts=None).fit(task, data, np.random.default_rng(0))
+    at = problem.space.to_unit([proposal.config])
+    mean, variance = fitted.posterior.on_path(problem.space.path(proposal.config)).moments(at)
+    assert proposal.value == pytest.approx(float(5 * np.sqrt(variance[0]) - mean[0]))
     for beta in (-1.0, np.inf, True):
         with pytest.raises(ValueError, match="must be a number of at least 0, or None"):
             AddTree(acquisition="ucb", beta=beta)
     with pytest.raises(ValueError, match=r"beta=4\.0 is of acquisition='ucb' or 'node-ucb'"):
         AddTree(beta=4.0)
+    with pytest.raises(ValueError, match="restarts=3 is of model='paper' or 'released'"):
+        AddTree(restarts=3)
 
 
 def test_what_does_not_go_together_is_said():

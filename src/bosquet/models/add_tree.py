@@ -20,6 +20,7 @@ from bosquet.models.priors import (
     FREE_NOISE,
     LENGTH_BOUNDS,
     VARIANCE_BOUNDS,
+    Bounds,
     Hyperparameters,
     Prior,
     PriorBuilder,
@@ -29,6 +30,7 @@ from bosquet.space import Space
 from bosquet.space.tree import Node
 
 _PAPER_LENGTH = Prior(np.log(0.5), np.inf)  # where maximum likelihood starts from
+_RELEASED_LENGTHS = (-3.5, 2.0)  # of the log length-scale
 _EXACT = float(np.log(1e-10))  # the variance of an observation in the released code
 
 
@@ -78,17 +80,22 @@ def released_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
         own = own_features(space, node)
         name = f"own {node.index}"
         if own:
-            components.append(_vertex(builder, name, node, own, unit))
+            components.append(_vertex(builder, name, node, own, unit, _RELEASED_LENGTHS))
         else:
             components.append(Component(name, node.index, "constant", (), unit, ()))
     return components, builder.hyperparameters(_EXACT)
 
 
 def _vertex(
-    builder: PriorBuilder, name: str, node: Node, own: tuple[Feature, ...], variance: int
+    builder: PriorBuilder,
+    name: str,
+    node: Node,
+    own: tuple[Feature, ...],
+    variance: int,
+    bounds: Bounds = LENGTH_BOUNDS,
 ) -> Component:
     """sigma exp(-r^2 / 2 l^2): one length-scale for all variables of a vertex."""
-    length = builder.eta([builder.theta(f"length {name}", _PAPER_LENGTH, LENGTH_BOUNDS)])
+    length = builder.eta([builder.theta(f"length {name}", _PAPER_LENGTH, bounds)])
     return Component(name, node.index, "se", own, variance, (length,) * len(own))
 
 

@@ -42,23 +42,27 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from bosquet.acquisition.base import Acquisition, LowerBound
-from bosquet.data import key_of
+from bosquet.data import Dataset, key_of
 from bosquet.kernels.components import Kind
 from bosquet.models.add_tree import add_tree, paper_add_tree, released_add_tree
 from bosquet.models.covariance import AdditivePosterior, Covariance
+from bosquet.models.transform import transform
 from bosquet.search.node_sum import maximise_node_sum, optimistic_paths
 from bosquet.space import Space
 from bosquet.space.tree import Path
-from bosquet.strategies.base import Proposal
+from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask
-from bosquet.strategies.fitting import Setting
+from bosquet.strategies.fitting import FitRecord, Fitted, Setting, conditioned
 from bosquet.strategies.gp_strategy import MOST_PATHS, CovarianceStrategy, GPStrategy, bound
-from bosquet.strategies.options import one_of
+from bosquet.strategies.options import one_of, whole
 
 AddTreeModel = Literal["hierarchical", "paper", "released"]
 
 _RELEASED_BETA = 25.0  # kappa = 5
 _RELEASED_INITIAL = 5
+_RELEASED_RESTARTS = 2
+_RESTARTS = 5  # the paper says "multi-started"
+_FEW = 100  # trials up to which every fit starts anew
 _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many to search all
 
 
@@ -72,7 +76,9 @@ class AddTree(CovarianceStrategy):
     ``model="released"`` is that of the authors' code, with all variances one. ``acquisition`` may
     also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs a model without
     interactions. ``beta`` is the squared width of the bound of ``"ucb"`` and ``"node-ucb"``; None:
-    the paper's 0.2 d log(2 t). The other arguments are those of every `GPStrategy`.
+    the paper's 0.2 d log(2 t). Fits of the last two models start at so many random points as
+    ``restarts`` says, up to 100 trials; None: at the last fit. The other arguments are those of
+    every `GPStrategy`.
     """
 
     name: ClassVar[str] = "add-tree"
@@ -84,6 +90,7 @@ class AddTree(CovarianceStrategy):
     interactions: bool | None = None
     constants: bool | None = None
     beta: float | None = None
+    restarts: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +102,12 @@ class AddTree(CovarianceStrategy):
         if self.model != "hierarchical" and (self.interactions or self.constants):
             raise ValueError(f"model={self.model!r} has no interactions and no constants to add")
         self._check_beta()
+        whole("restarts", self.restarts, none=True)
+        if self.restarts is not None and self.model == "hierarchical":
+            raise ValueError(
+                f"restarts={self.restarts!r} is of model='paper' or 'released': the fit of "
+                "model='hierarchical' starts from the last one"
+            )
         if self.acquisition == "node-ucb" and self.warp:
             raise ValueError("acquisition='node-ucb' searches nodes as they are: use warp=False")
         if self.acquisition == "node-ucb" and self._has(self.interactions):
@@ -120,6 +133,7 @@ class AddTree(CovarianceStrategy):
         return cls(
             acquisition="node-ucb",
             model="paper",
+            restarts=_RESTARTS,
             explore_every=None,
             defaults_first=False,
             transforms=False,
@@ -132,6 +146,7 @@ class AddTree(CovarianceStrategy):
             acquisition="ucb",
             model="released",
             beta=_RELEASED_BETA,
+            restarts=_RELEASED_RESTARTS,
             explore_every=None,
             defaults_first=False,
             transforms=False,
@@ -143,6 +158,22 @@ class AddTree(CovarianceStrategy):
 
     def initial_trials(self, space: Space) -> int:
         return _RELEASED_INITIAL if self.model == "released" else super().initial_trials(space)
+
+    def fit(self, task: Task, data: Dataset, rng: np.random.Generator) -> Fitted[AdditivePosterior]:
+        """By maximum likelihood from random starts (section 5), where there are ``restarts``.
+
+        They matter: what the data do not determine, as the length-scale of a leaf with one point,
+        is different in every ask, so that no leaf is given up for ever.
+        """
+        if self.restarts is None or len(data.y) > _FEW:
+            return super().fit(task, data, rng)
+        setting = Setting("se")
+        targets = transform(data.y, data.noise, setting.lam)
+        model = self.model_on(task.space, data.X, targets, setting)
+        low, high = model.hyper.lower, model.hyper.upper
+        theta, evidence = model.fit([rng.uniform(low, high) for _ in range(self.restarts)])
+        record = FitRecord(model.hyper.remember(theta), setting, len(data.y), evidence)
+        return conditioned(task, self.name, model, theta, targets.z, targets.noise, record)
 
     def covariance(self, space: Space, setting: Setting) -> Covariance:
         if self.model == "paper":
