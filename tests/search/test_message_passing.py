@@ -8,7 +8,7 @@ import pytest
 from bosquet.graphs import edges_of, junction_tree, maximal_cliques
 from bosquet.search.message_passing import best_sums, k_best, max_sum
 
-GRAPHS = {
+GRAPHS: dict[str, list[tuple[int, ...]]] = {
     "a chain": [(0, 1), (1, 2), (2, 3)],
     "a cycle, which is triangulated": [(0, 1), (1, 2), (2, 3), (0, 3)],
     "parts": [(0, 1, 2), (3,)],
