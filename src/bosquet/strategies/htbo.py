@@ -45,7 +45,15 @@ from bosquet.models.cart import Cart
 from bosquet.models.covariance import Covariance
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.transform import Targets
-from bosquet.models.treed import Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
+from bosquet.models.treed import (
+    NO_LIMITS,
+    Inference,
+    LeafPosterior,
+    Limits,
+    RowsModel,
+    TreedGP,
+    TreedPosterior,
+)
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.leaves import regions
 from bosquet.search.region import Region
@@ -92,6 +100,7 @@ class HTBO(GPStrategy[TreedPosterior]):
     earned: bool = True
     warp: bool | WarpName = False
     search: LeafSearchName = "box"
+    exact: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,6 +116,7 @@ class HTBO(GPStrategy[TreedPosterior]):
         return cls(
             earned=False,
             search="grid",
+            exact=True,
             kernel="matern52",
             explore_every=None,
             defaults_first=False,
@@ -117,21 +127,24 @@ class HTBO(GPStrategy[TreedPosterior]):
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:
         covariance = Covariance(space, *add_tree(space, kind=setting.kernel))
         z, noise = targets.z, targets.noise
+        limits = NO_LIMITS if self.exact else Limits()
 
-        def make(rows: Index) -> RowsModel:
-            return on_rows(covariance, X[rows], z[rows], noise[rows], warp_name(self.warp))
+        def make(rows: Index, weights: Array | None) -> RowsModel:
+            warp = warp_name(self.warp)
+            return on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights)
 
         def grow() -> Cart:
-            return Cart(space, X, z, self.least)
+            return Cart(space, X, z, limits.least(self.least, len(z)))
 
         return TreedGP(
             grow,
             make,
             noise,
-            starts=_starts(covariance, make(np.arange(1)).hyper),
+            starts=_starts(covariance, make(np.arange(1), None).hyper),
             inference=self.inference,
             leaf_only=self.leaf_only,
             earned=self.earned,
+            limits=limits,
         )
 
     # -- the search, leaf by leaf ------------------------------------------------------------
