@@ -11,6 +11,7 @@ fitted, sampled, and in a treed model estimated along the path of a leaf (HTBO W
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -203,15 +204,15 @@ def _extended(
     names: tuple[str, ...],
 ) -> Hyperparameters:
     """With more thetas, which eta does not depend on."""
-    return Hyperparameters(
-        hyper.offset,
-        np.hstack([hyper.matrix, np.zeros((len(hyper.offset), len(mean)))]),
-        np.concatenate([hyper.mean, mean]),
-        np.concatenate([hyper.sd, sd]),
-        np.concatenate([hyper.lower, bounds[0]]),
-        np.concatenate([hyper.upper, bounds[1]]),
-        (*hyper.names, *names),
-        np.concatenate([hyper.sd if hyper.below is None else hyper.below, sd]),
+    return replace(
+        hyper,
+        matrix=np.hstack([hyper.matrix, np.zeros((len(hyper.offset), len(mean)))]),
+        mean=np.concatenate([hyper.mean, mean]),
+        sd=np.concatenate([hyper.sd, sd]),
+        lower=np.concatenate([hyper.lower, bounds[0]]),
+        upper=np.concatenate([hyper.upper, bounds[1]]),
+        names=(*hyper.names, *names),
+        below=np.concatenate([hyper.sd if hyper.below is None else hyper.below, sd]),
     )
 
 

@@ -43,6 +43,7 @@ from bosquet.arrays import Array, Index
 from bosquet.models.add_tree import add_tree
 from bosquet.models.cart import Cart
 from bosquet.models.covariance import Covariance
+from bosquet.models.plain import Published, plain
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.transform import Targets
 from bosquet.models.treed import (
@@ -65,10 +66,23 @@ from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import GPStrategy
-from bosquet.strategies.options import one_of, whole
+from bosquet.strategies.options import ModelName, one_of, whole
 
 LeafSearchName = Literal["box", "grid"]
 
+# The paper does not give p(theta). It takes its grid from the package Spearmint, whose priors these
+# are: length-scales uniform up to 2, a log-normal amplitude, a horseshoe for the noise.
+SPEARMINT = Published(
+    length=0.5,
+    lengths=(1e-3, 2.0),
+    variance=1.0,
+    variances=(1e-4, 1e4),
+    noise=1e-3,
+    noises=(1e-9, 1.0),
+    variance_sd=2.0,
+    horseshoe=0.1,
+    sampled=True,
+)
 _ROWS = 2048  # scored in one ask, shared among the leaves
 _LEAST_ROWS = 96  # of a leaf
 _POLISHED = 4  # leaves in which the best rows are polished
@@ -101,12 +115,16 @@ class HTBO(GPStrategy[TreedPosterior]):
     warp: bool | WarpName = False
     search: LeafSearchName = "box"
     exact: bool = False
+    model: ModelName = "hierarchical"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole("least", self.least, 2)
         one_of("inference", self.inference, get_args(Inference))
         one_of("search", self.search, get_args(LeafSearchName))
+        one_of("model", self.model, get_args(ModelName))
+        if self.model == "paper" and self.kernel != "matern52":
+            raise ValueError(f"kernel={self.kernel!r}: model='paper' has kernel='matern52'")
         warp_name(self.warp)
 
     @classmethod
@@ -117,6 +135,7 @@ class HTBO(GPStrategy[TreedPosterior]):
             earned=False,
             search="grid",
             exact=True,
+            model="paper",
             kernel="matern52",
             explore_every=None,
             defaults_first=False,
@@ -125,13 +144,19 @@ class HTBO(GPStrategy[TreedPosterior]):
         )
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:
-        covariance = Covariance(space, *add_tree(space, kind=setting.kernel))
         z, noise = targets.z, targets.noise
         limits = NO_LIMITS if self.exact else Limits()
+        published = self.model == "paper"
+        warp = warp_name("beta" if published and self.warp is True else self.warp)
+        covariance = (
+            plain(space, SPEARMINT)
+            if published
+            else Covariance(space, *add_tree(space, kind=setting.kernel))
+        )
 
         def make(rows: Index, weights: Array | None) -> RowsModel:
-            warp = warp_name(self.warp)
-            return on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights)
+            # Section 3.3: in the paper's model the mean is a hyper-parameter of the leaf.
+            return on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights, published)
 
         def grow() -> Cart:
             return Cart(space, X, z, limits.least(self.least, len(z)))
