@@ -27,8 +27,9 @@ Inference = Literal["map", "mcmc"]
 _ITERATIONS = 20  # of L-BFGS-B per leaf
 _TOLERANCE = 1e-3  # of the log posterior, which is some tens
 LEAST_GAIN = 1.0  # of the log density of a leaf's rows, for hyper-parameters of its own
-_SAMPLES = 8
-_BURN_IN = 4
+_SAMPLES = 32
+_EVERY = 4  # sweeps between samples: they are correlated, and each costs a factor
+_BURN_IN = 32
 _WIDTH = 1.0  # of slices, in logarithms
 
 
@@ -75,7 +76,10 @@ class PathLikelihood:
 
         width = np.minimum(_WIDTH, self.hyper.sd)
         bounds = (self.hyper.lower, self.hyper.upper)
-        return slice_sample(log_density, start, width, n, rng, bounds=bounds, burn_in=_BURN_IN)
+        sweeps = slice_sample(
+            log_density, start, width, _EVERY * n, rng, bounds=bounds, burn_in=_BURN_IN
+        )
+        return sweeps[_EVERY - 1 :: _EVERY]
 
 
 @dataclass(frozen=True)

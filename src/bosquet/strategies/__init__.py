@@ -62,7 +62,7 @@ __all__ = [
 def get(strategy: str | Strategy) -> Strategy:
     """The strategy of a name, with its defaults; an instance is returned as it is.
 
-    A name followed by ``.paper`` means the algorithm exactly as published.
+    A name followed by ``.paper`` means the algorithm as published; pages list what differs.
     """
     if isinstance(strategy, Strategy):
         return strategy

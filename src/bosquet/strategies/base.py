@@ -153,7 +153,7 @@ class Strategy(ABC):
 
     @classmethod
     def paper(cls) -> Self:
-        """The strategy exactly as published."""
+        """The strategy as published; its page in docs/strategies lists what still differs."""
         return cls()
 
 

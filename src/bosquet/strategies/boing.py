@@ -7,7 +7,7 @@ on Meta-Knowledge Transfer, PMLR 191, 2022; its supplement.
 in the paper                    here
 ==============================  ==============================================================
 global level, random forest     ``models.forest``, searched by ``search.mixed``
-"logEI" of the global level     expected improvement of log costs: ``log_cost=True``
+"logEI" of the global level     EI of a log-normal cost: ``acquisition.lognormal``
 x_g, X_sub, Algorithm 1         ``search.subregion``
 n_min                           ``points_per_dimension`` times the variables of the largest path
 LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
@@ -32,7 +32,7 @@ Where we differ by default, and why. Targets have the spread of the points insid
 above are compressed, so that the local model looks at local differences; but their zero is the mean
 of all trials: a model whose prior mean is that of the good points inside expects good values
 wherever it knows nothing, and in ten dimensions hardly leaves the edges of its subregion. The
-forest is trained on plain costs (Appendix D.3 found that better). On spaces with branches or
+forest is trained on plain costs. On spaces with branches or
 discrete values every twelfth trial is one of the design, so that no branch is given up for ever. On
 conditional spaces the subregion lies on the path of x_g and the local model is that of `AddTree`,
 so that trials of other branches inform through the variables they share.

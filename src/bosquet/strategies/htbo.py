@@ -6,8 +6,9 @@ J.-A. M. Assael, Z. Wang and N. de Freitas. Heteroscedastic Treed Bayesian Optim
 in the paper                        here
 ==================================  =========================================================
 tree, tau at a point, Eq. (1)       ``models.cart``
-Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``CartLeaf.weights``
-p(theta)                            not given there: the priors of `AddTree`
+Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``CartLeaf.nested``
+p(theta)                            not given: the priors of `AddTree`; ``SPEARMINT`` in `paper`
+mean mu, amplitude theta_0          ``model="paper"`` (a mean), ``Published.variances``
 sampling from Eq. (2)               ``inference="mcmc"``, ``models.sampling``
 predictions from all observations   the default; ``leaf_only=True`` is without
 HTBO WARP                           ``warp=True``, ``models.warping``
@@ -24,9 +25,10 @@ The paper has no algorithm box; one iteration (section 3.3) is::
 Where we differ by default, and why. A leaf must earn hyper-parameters of its own by predicting its
 trials better with them than with those of all (leave-one-out): few trials are soon over-fitted, and
 many functions need no tree. Each leaf is searched as a box of its own, so a small one gets as many
-points as a large one. The kernel and a transform of the targets are chosen by evidence, and trials
-explore as those of every `GPStrategy`. On conditional spaces the model in a leaf is that of
-`AddTree`.
+points as a large one. With many trials there are fewer leaves, and fits and predictions of each see
+some trials only (`Limits`), else an ask would take minutes. The kernel and a transform of the
+targets are chosen by evidence, and trials explore as those of every `GPStrategy`. On conditional
+spaces the model in a leaf is that of `AddTree`.
 """
 
 from __future__ import annotations
@@ -101,8 +103,10 @@ class HTBO(GPStrategy[TreedPosterior]):
     ``"mcmc"``: the improvement is then averaged over the samples. ``leaf_only`` leaves predict from
     their own trials. With ``earned`` a leaf keeps the hyper-parameters of all trials unless its own
     predict its trials better, each from all others. ``warp`` bends the axis of every continuous
-    variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf. The
-    other arguments are those of every `GPStrategy`.
+    variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf.
+    ``exact=True`` has no limits on what is computed with many trials. ``model="paper"`` has
+    Spearmint's priors, a mean in every leaf and, with ``warp=True``, Beta warps. The other
+    arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "htbo"
@@ -129,8 +133,8 @@ class HTBO(GPStrategy[TreedPosterior]):
 
     @classmethod
     def paper(cls) -> Self:
-        """Every leaf its own maximum of Eq. (2), Matern-5/2, Sobol grid; no transforms and no
-        exploration."""
+        """Every leaf its own maximum of Eq. (2), with a mean; Matern-5/2, Sobol grid; no
+        transforms, exploration or limits. docs/strategies/htbo.md lists what differs."""
         return cls(
             earned=False,
             search="grid",
