@@ -97,12 +97,16 @@ def _alive_in_group(group):
     return [stat for pgid, stat in rows if int(pgid) == group and not stat.startswith("Z")]
 
 
-def test_the_demo_shows_the_best_of_each_branch(capsys):
+def test_the_demo_shows_the_best_of_each_branch(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert main(["demo", "--dataset", "wine", "--trials", "6", "--seed", "1"]) == 0
     shown = capsys.readouterr().out
     assert "Best configuration of each branch" in shown
     assert "model=svm" in shown
     assert "Try next" in shown
+    assert re.search(r"Random search found [\d.]+ in 6 trials", shown)
+    assert f"Report: {tmp_path.resolve() / 'bosquet-demo.html'}" in shown
+    assert 1_000_000 < (tmp_path / "bosquet-demo.html").stat().st_size < 3_000_000
 
 
 def test_bench_runs_shows_and_resumes(capsys, tmp_path):

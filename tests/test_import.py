@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 HEAVY = ["sklearn", "optuna", "pandas", "matplotlib", "plotly", "torch", "ConfigSpace", "networkx"]
-HEAVY += ["scipy.stats", "rich", "hyperopt", "smac"]
+HEAVY += ["scipy.stats", "rich", "hyperopt", "smac", "starlette", "uvicorn"]
 
 
 def test_import_is_light():

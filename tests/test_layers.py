@@ -12,6 +12,7 @@ LAYERS = [
     "errors",
     "arrays",
     "text",
+    "notebook",
     "space",
     "data",
     "linalg",
@@ -22,10 +23,12 @@ LAYERS = [
     "search",
     "strategies",
     "threads",
+    "explain",
     "optimizer",
     "study",
     "integrations",
     "benchmarks",
+    "plots",
     "report",
     "demo",
     "testing",
@@ -52,11 +55,17 @@ def imported_rooms(path):
                 yield rest[0]
 
 
+DOWNWARDS = {("study/result.py", "report")}
+"""`Result.report` is where users look for it: the one import, made when called, of a lower room."""
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_upwards(path):
     own = path.relative_to(ROOT).with_suffix("").parts[0]
     assert own in LAYERS, f"{own} is not a room of the design"
     for other in imported_rooms(path):
+        if (path.relative_to(ROOT).as_posix(), other) in DOWNWARDS:
+            continue
         assert LAYERS.index(other) <= LAYERS.index(own), f"{own} imports {other}"
 
 

@@ -10,7 +10,10 @@ import bosquet
 
 ROOT = Path(bosquet.__file__).parent
 TESTS = Path(__file__).parent
-PUBLIC = ("data", "errors", "optimizer", "space", "strategies", "study", "integrations", "cli")
+PUBLIC = [
+    *("data", "errors", "explain", "optimizer", "space", "strategies", "study"),
+    *("integrations", "plots", "cli"),
+]
 SHARED = 12  # characters that a message and a text in the tests must have in common
 INTERNAL = {"AssertionError", "NotImplementedError"}
 

@@ -17,6 +17,7 @@ SOURCE = Path(bosquet.__file__).parent
 TESTS = Path(__file__).parent
 
 ELSEWHERE = {
+    "data/views.py": ("test_notebook.py", "history"),
     "acquisition/base.py": ("acquisition/test_ei.py", "LogEI"),
     "acquisition/thompson.py": ("strategies/test_turbo.py", "draw"),
     "benchmarks/bench.py": ("test_cli.py", "run_all"),
@@ -30,6 +31,7 @@ ELSEWHERE = {
     "cli/arguments.py": ("test_tune.py", "complain"),
     "cli/asking.py": ("test_asking.py", "release"),
     "cli/looking.py": ("test_best.py", "best"),
+    "cli/serving.py": ("report/test_dashboard.py", "dashboard"),
     "cli/trying.py": ("test_cli.py", "demo"),
     "cli/tune.py": ("test_tune.py", "tune"),
     "demo.py": ("test_cli.py", "demo"),
@@ -42,7 +44,6 @@ ELSEWHERE = {
     "models/graph_likelihood.py": ("models/test_graph_learning.py", "GraphLikelihood"),
     "models/priors.py": ("models/test_gp.py", "Hyperparameters"),
     "models/repeats.py": ("models/test_local_global.py", "merge"),
-    "models/transform.py": ("models/test_add_tree.py", "yeo_johnson"),
     "models/tree_linear/batch.py": ("models/test_tree_linear.py", "batches"),
     "models/tree_linear/gp.py": ("models/test_tree_linear.py", "moments_of_path"),
     "models/tree_linear/structure.py": ("models/test_tree_linear.py", "paths_through"),
@@ -58,7 +59,6 @@ ELSEWHERE = {
     "study/files.py": ("benchmarks/test_files.py", "module_of"),
     "study/loop.py": ("study/test_minimize.py", "space exhausted"),
     "study/owner.py": ("study/test_lease.py", "Owner"),
-    "study/progress.py": ("study/test_failures.py", "Lines"),
     "study/reading.py": ("study/test_sampled.py", "read_study"),
     "study/result.py": ("study/test_minimize.py", "best_trial"),
     "study/rows.py": ("study/test_optuna_store.py", "died"),

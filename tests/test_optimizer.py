@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,19 @@ def test_following_a_shared_study():
     other.follow(ended[:2], [])  # the third does not count any more
     assert other.history.trials == ended[:2]
     assert other.ask().number == 2
+
+
+def test_trials_know_when_they_ran(space):
+    opt = bq.Optimizer(space, "random", seed=0)
+    before = datetime.now(UTC)
+    trial = opt.ask()
+    assert trial.ended is None
+    failed = opt.tell_failure(trial, "no luck")
+    told = opt.tell(opt.ask(), 1.0)
+    added = opt.tell(space.sample(1), 2.0)
+    after = datetime.now(UTC)
+    for ended in (failed, told):
+        assert before <= present(ended.started) <= present(ended.ended) <= after
+        assert present(ended.duration) <= (after - before).total_seconds()
+    assert (added.started, added.duration) == (None, None)
+    assert opt.history.trials[0].ended == failed.ended

@@ -254,6 +254,9 @@ def test_texts_are_no_formulas_in_a_spreadsheet(tmp_path):
         "value",
         "noise_variance",
         "reason",
+        "started",
+        "ended",
+        "duration",
         "'@HYPERLINK(A1)",
         "'-x",
         "plain",
@@ -261,11 +264,11 @@ def test_texts_are_no_formulas_in_a_spreadsheet(tmp_path):
     for trial, row in zip(ended, rows, strict=True):
         assert row[2] == ("" if trial.value is None else "-1.0")
         assert row[4] == ("" if trial.reason is None else "'=cmd|' /C calc'!A0")
-        assert row[6] == repr(trial.config["-x"])
+        assert row[9] == repr(trial.config["-x"])
         option = trial.config[names[0]]
         if not isinstance(option, str):
-            assert row[5] == json.dumps(option)
+            assert row[8] == json.dumps(option)
         elif option in FORMULAS:
-            assert row[5] == f"'{option}"
+            assert row[8] == f"'{option}"
         else:
-            assert row[5] == option
+            assert row[8] == option

@@ -6,7 +6,14 @@ import pytest
 
 import bosquet as bq
 from bosquet.benchmarks.harness import Job
-from bosquet.text import did_you_mean, json_text, listed, printable
+from bosquet.text import (
+    did_you_mean,
+    duration_text,
+    json_text,
+    listed,
+    printable,
+    value_format,
+)
 
 
 @pytest.mark.parametrize(
@@ -89,3 +96,39 @@ def test_json_is_readable_and_harmless():
     assert r"\u001b[31m" in text
     assert text.isprintable()
     assert json.loads(json_text(value, indent=2)) == value
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.00042, "0.42 ms"),
+        (0.042, "42 ms"),
+        (1.234, "1.2 s"),
+        (9.96, "10 s"),
+        (59.7, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (3600 * 2 + 300, "2 h 5 min"),
+        (86400 * 3 + 3600 * 4 + 59, "3 d 4 h"),
+    ],
+)
+def test_durations_have_units(seconds, text):
+    assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([0.031, 0.034, 0.039, 1e6], ["0.03100", "0.03400", "0.03900", "1000000.00000"]),
+        ([1000.0001, 1000.0003], ["1000.000100", "1000.000300"]),
+        ([12345.0, 200.0, 99999.0], ["12345", "200", "99999"]),
+        ([3e-9, 5e-9], ["3.00e-09", "5.00e-09"]),
+        ([0.0, 0.0], ["0", "0"]),
+        ([7.0], ["7.00"]),
+        ([-1e300, 1e300], ["-1.00e+300", "1.00e+300"]),
+        ([float("inf"), 1.0], ["inf", "1.00"]),
+        ([], []),
+    ],
+)
+def test_values_have_the_digits_in_which_they_differ(values, texts):
+    assert list(map(value_format(values), values)) == texts

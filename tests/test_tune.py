@@ -16,6 +16,8 @@ import pytest
 
 import bosquet as bq
 from bosquet.cli import main
+from bosquet.data import as_time
+from bosquet.data.rows import FIXED
 from bosquet.study import load_history, read_study
 from tests.support import present
 from tests.test_docs import BLOCK, ROOT
@@ -237,7 +239,7 @@ def test_no_value_at_all(capsys):
     assert re.search(r"^bosquet: trial 0 failed: exit code 3; stderr: no luck", shown.err, re.M)
     assert tuned(*command, trials=20) == 1
     shown = capsys.readouterr()
-    assert "6 trials, 1 of them from before, 6 failed, in " in shown.out
+    assert "6 trials, 1 of them from before, 6 failed; this run took " in shown.out
     stopped = r"s \(5 trials failed alike and none brought a value: exit code 3; stderr: no luck"
     assert re.search(stopped, shown.out)
     assert tuned(*command, "--on-failure", "continue", trials=7) == 1
@@ -287,7 +289,8 @@ def test_running_and_left_trials_are_told_apart(capsys):
     space = bq.Space({"x": bq.Float(0, 1)})
     bq.minimize(objective, space, n_trials=3, storage="runs.db", callbacks=look, seed=0)
     shown = capsys.readouterr().out
-    assert "1 trial: 0 complete, 0 failed, 1 running\n\nRunning:\n  trial 0: x=" in shown
+    running = r"1 trial: 0 complete, 0 failed, 1 running\n\nRunning:\n  trial 0 \(for .* s\): x="
+    assert re.search(running, shown)
 
     def interrupted(config):
         raise KeyboardInterrupt
@@ -333,7 +336,8 @@ def test_export_round_trip(capsys):
 
     rows = json.loads(Path("t.json").read_text())
     for row, trial in zip(rows, history.trials, strict=True):
-        given = {name: row.pop(name) for name in list(row)[:5]}
+        given = {name: row.pop(name) for name in list(row)[:8]}
+        given |= {name: as_time(given[name], name) for name in ("started", "ended")}
         assert given == {name: getattr(trial, name) for name in given}
         row["value"] = row.pop("config.value")
         assert space.unqualify(row) == trial.config
@@ -341,7 +345,7 @@ def test_export_round_trip(capsys):
     with open("t.csv", newline="") as file:
         lines = list(csv.DictReader(file))
     parameters = ["config.value", "option", "m", "m=a/n", "m=b/n"]
-    assert list(lines[0]) == ["number", "state", "value", "noise_variance", "reason", *parameters]
+    assert list(lines[0]) == [*FIXED, *parameters]
     for line, trial in zip(lines, history.trials, strict=True):
         assert int(line["number"]) == trial.number
         assert line["state"] == trial.state

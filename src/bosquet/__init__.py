@@ -2,11 +2,12 @@
 
 import logging
 
-from bosquet import benchmarks, strategies
+from bosquet import benchmarks, plots, strategies
 from bosquet.data import Evaluation, History, Trial
 from bosquet.errors import (
     ConfigError,
     EvaluationError,
+    ModelError,
     SpaceError,
     SpaceExhausted,
     StorageError,
@@ -29,6 +30,7 @@ __all__ = [
     "Forbid",
     "History",
     "Int",
+    "ModelError",
     "Optimizer",
     "Result",
     "Space",
@@ -40,5 +42,6 @@ __all__ = [
     "benchmarks",
     "maximize",
     "minimize",
+    "plots",
     "strategies",
 ]

@@ -27,5 +27,9 @@ class EvaluationError(RuntimeError):
     """An evaluation has failed in a run that was told not to accept that."""
 
 
+class ModelError(RuntimeError):
+    """There is nothing to explain yet: a model needs more trials, or values that differ."""
+
+
 class StorageError(OSError):
     """A stored study cannot be read or written; what is in it stays as it is."""

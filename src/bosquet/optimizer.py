@@ -9,8 +9,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from bosquet.data import Direction, Evaluation, History, Trial, key_of
+from bosquet.data import Direction, Evaluation, History, Trial, key_of, now
+from bosquet.data.views import history_html
 from bosquet.errors import NOTHING_LEFT, ConfigError
+from bosquet.explain import Model, model_of
 from bosquet.space import Config, Space
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
@@ -99,12 +101,14 @@ class Optimizer:
         proposals = self._unseen_first(task)[:wanted]
         if len(proposals) < wanted:
             proposals += self._from_strategy(task, proposals, wanted - len(proposals))
+        started = now()
         trials = [
             Trial(
                 number + i,
                 proposal.config,
                 info=proposal.info(self.space),
                 memory=proposal.memory,
+                started=started,
             )
             for i, proposal in enumerate(proposals)
         ]
@@ -191,6 +195,7 @@ class Optimizer:
         return next(same, Trial(self._next_number, config, info={"why": "added by the user"}))
 
     def _end(self, trial: Trial) -> Trial:
+        trial = replace(trial, ended=now())
         self.history = self.history.with_trial(trial)
         self._pending.pop(trial.number, None)
         return trial
@@ -204,10 +209,19 @@ class Optimizer:
             f"and {len(self._pending)} pending trials{found}>"
         )
 
+    def _repr_html_(self) -> str:
+        title = f"Optimizer, strategy {self.strategy.name!r}: {self.history.summary}"
+        pending = [f"{len(self._pending)} trials are pending."] if self._pending else []
+        return history_html(self.history, title, *pending)
+
     @property
     def best(self) -> Trial | None:
         """The complete trial with the best value; None before there is one."""
         return self.history.best
+
+    def model(self) -> Model:
+        """What the trials so far say about the objective; ModelError while they are too few."""
+        return model_of(self.history, self.strategy)
 
 
 def _difference(theirs: Space, ours: Space) -> str:

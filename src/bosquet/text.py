@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
+import statistics
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 _CONTROLS = frozenset(
@@ -72,3 +74,39 @@ def listed(texts: Iterable[str], *, separator: str = ", ", width: int = 200) -> 
 def in_brackets(notes: Sequence[str]) -> str:
     """Notes behind a text, such as `` (log, default 0.1)``; nothing where there are none."""
     return f" ({', '.join(notes)})" if notes else ""
+
+
+def duration_text(seconds: float) -> str:
+    """A duration with its units: ``42 ms``, ``1.2 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    if 0.0 < seconds < 0.0995:
+        return f"{seconds * 1000:.2g} ms"
+    if seconds < 9.95:
+        return f"{seconds:.2g} s"
+    whole = round(seconds)
+    for unit, size, below, small in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // small} {below}"
+    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
+
+
+def value_format(values: Iterable[float]) -> Callable[[float], str]:
+    """How to write values that are compared: with the digits in which most of them differ.
+
+    Three digits of the typical distance to the median are shown, however many digits all of them
+    share in front; a few values that are far away do not count.
+    """
+    known = sorted(value for value in values if math.isfinite(value))
+    middle = statistics.median(known) if known else 0.0
+    apart = [abs(value - middle) for value in known if value != middle]
+    spread = statistics.median(apart) if apart else abs(middle)
+    decimals = 2 - math.floor(math.log10(spread)) if spread else 0
+
+    def text(value: float) -> str:
+        if not math.isfinite(value) or value == 0.0:
+            return f"{value:g}"
+        size = math.floor(math.log10(abs(value)))
+        if -5 <= size < 7 and decimals <= 9:
+            return f"{value:.{max(0, decimals)}f}"
+        return f"{value:.{min(max(size + decimals, 2), 15)}e}"
+
+    return text

@@ -184,3 +184,19 @@ def test_a_dataset_checks_itself():
     column = np.zeros(2)
     with pytest.raises(ValueError, match="X, y, noise and active disagree in shape"):
         Dataset(np.zeros((3, 1)), column, column, np.ones((3, 1), dtype=bool))
+
+
+def test_json_lines_keep_times_and_older_files_have_none(space, tmp_path):
+    opt = bq.Optimizer(space, "random", seed=0)
+    opt.tell(opt.ask(), 1.0)
+    file = tmp_path / "h.jsonl"
+    opt.history.to_jsonl(file)
+    (trial,) = History.from_jsonl(file).trials
+    assert (trial.started, trial.ended) == (opt.history.trials[0].started, trial.ended)
+    assert present(trial.duration) >= 0.0
+
+    header, line = map(json.loads, file.read_text().splitlines())
+    older = {name: line[name] for name in line if name not in ("started", "ended")}
+    file.write_text(json.dumps(header) + "\n" + json.dumps(older) + "\n")
+    (trial,) = History.from_jsonl(file).trials
+    assert (trial.started, trial.ended, trial.duration) == (None, None, None)

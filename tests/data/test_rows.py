@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,8 @@ from bosquet.data import History, Trial
 from bosquet.data.rows import FIXED, columns
 from bosquet.report.export import to_csv, to_json
 from tests.space.strategies import relaxed, spaces
+
+MOMENT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 
 
 def history_of(space: bq.Space, configs: list[dict[str, Any]]) -> History:
@@ -43,17 +46,17 @@ def test_integers_stay_integers_where_a_parameter_is_inactive(gaps: History) -> 
     assert [repr(value) for value in frame["mixed"]] == ["1", "nan", "None"]
     assert str(frame["k"].dtype) == "int64"
     assert to_csv(gaps).splitlines() == [
-        "number,state,value,noise_variance,reason,m,n,width,mixed,k",
-        "0,complete,0.0,,,b,3,16,1,0",
-        "1,complete,1.0,,,a,,,,3",
-        "2,complete,2.0,,,b,3,16,null,0",
+        "number,state,value,noise_variance,reason,started,ended,duration,m,n,width,mixed,k",
+        "0,complete,0.0,,,,,,b,3,16,1,0",
+        "1,complete,1.0,,,,,,a,,,,3",
+        "2,complete,2.0,,,,,,b,3,16,null,0",
     ]
     written = frame.drop(columns="mixed").to_csv(index=False).splitlines()
     assert written == [
-        "number,state,value,noise_variance,reason,m,n,width,k",
-        "0,complete,0.0,,,b,3,16,0",
-        "1,complete,1.0,,,a,,,3",
-        "2,complete,2.0,,,b,3,16,0",
+        "number,state,value,noise_variance,reason,started,ended,duration,m,n,width,k",
+        "0,complete,0.0,,,,,,b,3,16,0",
+        "1,complete,1.0,,,,,,a,,,3",
+        "2,complete,2.0,,,,,,b,3,16,0",
     ]
 
 
@@ -124,9 +127,39 @@ def test_parameters_named_like_columns_do_not_hide_them():
 def test_dataframe(space, trials):
     frame = History(space, trials).to_dataframe()
     assert list(frame.columns) == [
-        *("number", "state", "value", "noise_variance", "reason", "m"),
+        *("number", "state", "value", "noise_variance", "reason"),
+        *("started", "ended", "duration", "m"),
         *("m=a/x", "m=b/x", "y"),
     ]
     assert frame["m=a/x"].tolist()[0] == 0.25
     assert frame["reason"].tolist()[1] == "killed"
     assert len(frame) == 3
+
+
+def test_times_in_data_frames_csv_and_json() -> None:
+    space = bq.Space({"x": bq.Float(0, 1), "duration": bq.Int(1, 9)})
+    config = {"x": 0.5, "duration": 3}
+    later = MOMENT + timedelta(seconds=90.25)
+    timed = Trial(0, config, "complete", 1.0, started=MOMENT, ended=later)
+    history = History(space, [timed, Trial(1, config, "complete", 2.0, ended=later)])
+    frame = history.to_dataframe()
+    assert frame["started"].tolist() == [pd.Timestamp(MOMENT), pd.NaT]
+    assert "UTC" in str(frame["ended"].dtype)
+    assert frame["ended"][1] == pd.Timestamp(later)
+    assert frame["duration"].tolist()[0] == 90.25
+    assert pd.isna(frame["duration"][1])
+    assert frame["config.duration"].tolist() == [3, 3]
+    first, second = json.loads(to_json(history))
+    assert first["started"] == "2026-01-31T09:30:00.000000+00:00"
+    assert (first["duration"], second["duration"], second["started"]) == (90.25, None, None)
+    assert to_csv(history).splitlines()[1:] == [
+        "0,complete,1.0,,,2026-01-31T09:30:00.000000+00:00,2026-01-31T09:31:30.250000+00:00,"
+        "90.25,0.5,3",
+        "1,complete,2.0,,,,2026-01-31T09:31:30.250000+00:00,,0.5,3",
+    ]
+
+
+def test_the_times_of_no_trial_are_still_times() -> None:
+    frame = History(bq.Space({"x": bq.Float(0, 1)})).to_dataframe()
+    assert str(frame["started"].dtype) == str(frame["ended"].dtype)
+    assert "UTC" in str(frame["ended"].dtype)

@@ -1,11 +1,15 @@
 import json
 import math
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bosquet as bq
 from bosquet.data import Trial
+
+MOMENT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 
 
 def test_evaluation_checks_itself():
@@ -54,3 +58,37 @@ def test_what_a_trial_cannot_be():
         Trial(0, {"x": 1.0}, state="done")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="info of trial 3: "):
         Trial(3, {"x": 1.0}, info={"why": object()})
+
+
+def test_times_are_kept_in_utc():
+    elsewhere = MOMENT.astimezone(timezone(timedelta(hours=5)))
+    later: Any = "2026-01-31T09:30:02.5+00:00"
+    trial = Trial(0, {"x": 1}, started=elsewhere, ended=later)
+    assert trial.started == MOMENT
+    assert (trial.started.tzinfo, trial.duration) == (UTC, 2.5)
+    local = datetime(2026, 1, 31, 9, 30)
+    assert Trial(0, {"x": 1}, started=local).started == local.astimezone()
+    assert Trial(**json.loads(json.dumps(trial.to_dict()))).ended == trial.ended
+
+
+def test_durations_need_both_times_and_are_never_negative():
+    assert Trial(0, {"x": 1}).duration is None
+    assert Trial(0, {"x": 1}, started=MOMENT).duration is None
+    assert Trial(0, {"x": 1}, ended=MOMENT).duration is None
+    assert Trial(0, {"x": 1}, started=MOMENT, ended=MOMENT - timedelta(hours=1)).duration == 0.0
+
+
+def test_when_it_ran_does_not_make_it_another_trial():
+    assert Trial(0, {"x": 1}, started=MOMENT) == Trial(0, {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"ended": "yesterday"}, "ended='yesterday' must be a time such as"),
+        ({"started": 3}, "started must be a datetime or None, not 3"),
+    ],
+)
+def test_times_that_are_none(times: dict[str, Any], message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Trial(0, {"x": 1}, **times)

@@ -250,7 +250,9 @@ def test_pending_rows_shrink_the_variance_and_keep_the_mean(case):
 
 def test_leave_one_out_equals_refitting_without(case):
     _, components, hyper, theta, X, Z, y, noise, _ = case
-    densities = AdditiveGP(components, hyper, X, Z, y, noise).leave_one_out(theta)
+    gp = AdditiveGP(components, hyper, X, Z, y, noise)
+    densities = gp.leave_one_out(theta)
+    means, variances = gp.left_out_moments(theta)
     K = dense(components, theta, X, Z, X, Z) + noise_diagonal(noise, theta)
     for i in range(len(y)):
         rest = np.arange(len(y)) != i
@@ -259,6 +261,21 @@ def test_leave_one_out_equals_refitting_without(case):
         variance = K[i, i] - k @ np.linalg.solve(K[np.ix_(rest, rest)], k)
         expected = -0.5 * (np.log(2 * np.pi * variance) + (y[i] - mean) ** 2 / variance)
         assert densities[i] == pytest.approx(expected, abs=1e-7)
+        assert means[i] == pytest.approx(mean, abs=1e-7)
+        assert variances[i] == pytest.approx(variance, rel=1e-6)
+
+
+def test_the_joint_posterior_of_rows_of_all_paths_is_the_dense_one(case):
+    space, components, hyper, theta, X, Z, y, noise, rng = case
+    posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
+    Q = space.to_unit(space.sample(rng, 12))
+    ZQ = space.tree.node_activity(Q)
+    mean, covariance = posterior.joint(Q, ZQ)
+    K = dense(components, theta, X, Z, X, Z) + noise_diagonal(noise, theta)
+    cross = dense(components, theta, Q, ZQ, X, Z)
+    np.testing.assert_allclose(mean, cross @ np.linalg.solve(K, y), atol=1e-7)
+    expected = dense(components, theta, Q, ZQ, Q, ZQ) - cross @ np.linalg.solve(K, cross.T)
+    np.testing.assert_allclose(covariance, expected, atol=1e-7)
 
 
 def test_repeats_are_one_row():

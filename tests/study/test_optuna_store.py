@@ -14,7 +14,7 @@ import bosquet as bq
 from bosquet.study import load_history
 from bosquet.study.optuna_store import OptunaStore, Wanted
 from bosquet.study.owner import Owner
-from tests.support import optuna_study, told_before
+from tests.support import optuna_study, present, told_before
 
 optuna = pytest.importorskip("optuna")
 
@@ -447,3 +447,65 @@ def test_a_study_whose_memory_is_in_its_info_goes_on(tmp_path, strategy):
     )
     assert [t.config for t in resumed.trials] == [t.config for t in whole.trials]
     assert all("fits" not in trial.info for trial in resumed.trials)
+
+
+# -- times -----------------------------------------------------------------------------------
+
+
+def times(trial):
+    return trial.started, trial.ended
+
+
+def test_times_are_stored(storage):
+    space = bq.Space({"x": bq.Float(0, 1)})
+
+    def objective(config):
+        if config["x"] > 0.5:
+            raise ValueError("too large")
+        return config["x"]
+
+    def add(optimizer, trial):
+        if trial.number == 2:
+            optimizer.tell({"x": 0.125}, 3.0)
+
+    result = bq.minimize(
+        objective, space, n_trials=9, seed=0, strategy="random", storage=storage, callbacks=add
+    )
+    stored = load_history(storage).trials
+    assert {trial.state for trial in stored} == {"complete", "failed"}
+    assert list(map(times, stored)) == list(map(times, result.trials))
+    for trial in stored:
+        assert present(trial.ended) > present(result.trials[0].started)
+        assert (trial.started is None) == (trial.config == {"x": 0.125})
+
+
+def test_a_trial_that_is_queued_again_starts_again(tmp_path):
+    space = bq.Space({"x": bq.Float(0, 1)})
+    file = tmp_path / "r.db"
+    with bq.Study(file, space=space, seed=0) as study:
+        first = study.ask()
+        study.release(first)
+        again = study.ask()
+        assert again == first
+        assert present(again.started) > present(first.started)
+        assert study.pending[0].started == again.started
+        assert present(study.tell(again, 1.0).ended) > present(again.started)
+        assert study.tell({"x": 0.5}, 2.0).started is None
+    assert [trial.started for trial in load_history(file).trials] == [again.started, None]
+
+
+def test_studies_without_times_have_those_of_optuna(tmp_path):
+    """As versions stored them whose trials had no times."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    file = tmp_path / "r.db"
+    bq.minimize(lambda c: c["x"], space, n_trials=2, storage=file, strategy="random")
+    before = load_history(file).trials
+    with sqlite3.connect(file) as database:
+        database.execute(
+            "DELETE FROM trial_user_attributes WHERE key IN ('bosquet:started', 'bosquet:ended')"
+        )
+    database.close()
+    for old, new in zip(load_history(file).trials, before, strict=True):
+        assert old == new
+        assert abs(present(old.started) - present(new.started)).total_seconds() < 5
+        assert abs(present(old.ended) - present(new.ended)).total_seconds() < 5

@@ -9,6 +9,7 @@ import pytest
 import bosquet as bq
 from bosquet.cli import main
 from bosquet.study import read_study
+from tests.support import present
 
 optuna = pytest.importorskip("optuna")
 from bosquet.integrations.optuna import BosquetSampler, suggest_config  # noqa: E402
@@ -169,6 +170,8 @@ def test_trials_of_every_state(capsys):
         (6, "failed", "the objective returned inf"),
     ]
     assert found.history.trials[5].noise_variance == 0.25
+    assert all(present(trial.duration) >= 0.0 for trial in found.history.trials)
+    assert (found.running[0].started is None, found.running[0].ended) == (False, None)
     assert [(trial.number, trial.config) for trial in found.running] == [(7, {"x": x})]
     assert main(["show", FILE]) == 0
     assert "8 trials: 2 complete, 5 failed, 1 running" in capsys.readouterr().out

@@ -12,6 +12,7 @@ from bosquet import __version__
 from bosquet.cli.arguments import complain, fit_to_show
 from bosquet.cli.asking import add_asking
 from bosquet.cli.looking import add_looking
+from bosquet.cli.serving import add_serving
 from bosquet.cli.trying import add_trying
 from bosquet.cli.tune import add_tune
 
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     add_tune(commands)
     add_looking(commands)
+    add_serving(commands)
     add_asking(commands)
     add_trying(commands)
     return parser

@@ -1,4 +1,4 @@
-"""Commands that look at a stored study and change nothing: `show`, `best`, `export`."""
+"""Commands that look at a stored study and change nothing: `show`, `best`, `export`, `report`."""
 
 from __future__ import annotations
 
@@ -43,20 +43,37 @@ examples:
   bosquet export runs.db -o - | column -s, -t
 
 One row a trial that has ended: number, state, value, noise_variance, reason,
-then the parameters by their qualified names (model=svm/C). Inactive ones are
+started, ended, duration in seconds, then the parameters (by qualified names,
+model=svm/C, where several have the same short one). Inactive ones are
 empty in CSV and left out in JSON. In CSV a text that begins with = + - @ or '
 has a ' in front, lest a spreadsheet compute it.
 
 exit codes: 0 written; 2 no such file or study.
 """
 
-_SPACE = "the space of a study that an Optuna sampler ran (default: inferred from its trials)"
+_REPORT_EXAMPLES = """\
+examples:
+  bosquet report runs.db -o report.html
+  bosquet report postgresql://host/database --study second -o second.html
+
+The file has everything in it: pictures, the model's advice, all trials. It
+loads nothing from elsewhere, so it can be kept and sent.
+
+Needs: pip install 'bosquet[plots]'
+
+exit codes: 0 written; 2 no such file or study.
+"""
+
+_MANY = 200  # trials from which on a model takes its time
+
+SPACE_HELP = "the space of a study that an Optuna sampler ran (default: inferred from its trials)"
 
 
 def add_looking(commands: Any) -> None:
     _add_show(commands)
     _add_best(commands)
     _add_export(commands)
+    _add_report(commands)
 
 
 def _add_show(commands: Any) -> None:
@@ -68,7 +85,7 @@ def _add_show(commands: Any) -> None:
         "running trials.",
         epilog=_SHOW_EXAMPLES,
     )
-    add_study(show, space=_SPACE)
+    add_study(show, space=SPACE_HELP)
     show.set_defaults(run=_show)
 
 
@@ -80,7 +97,7 @@ def _add_best(commands: Any) -> None:
         description="Prints the best configuration of a stored study.",
         epilog=_BEST_EXAMPLES,
     )
-    add_study(best, space=_SPACE)
+    add_study(best, space=SPACE_HELP)
     best.add_argument(
         "--as",
         dest="form",
@@ -102,7 +119,7 @@ def _add_export(commands: Any) -> None:
         description="Writes the trials of a stored study as CSV or JSON.",
         epilog=_EXPORT_EXAMPLES,
     )
-    add_study(export, space=_SPACE)
+    add_study(export, space=SPACE_HELP)
     export.add_argument(
         "-o",
         "--out",
@@ -112,6 +129,39 @@ def _add_export(commands: Any) -> None:
         help="FILE.csv, FILE.json, or - for CSV on stdout",
     )
     export.set_defaults(run=_export)
+
+
+def _add_report(commands: Any) -> None:
+    report = add_command(
+        commands,
+        "report",
+        help="write one HTML file with the best, pictures and all trials",
+        description="Writes one HTML file: the best configuration, what to do next, pictures of\n"
+        "the search and of what the model has learned, failures by cause, all trials.",
+        epilog=_REPORT_EXAMPLES,
+    )
+    add_study(report, space=SPACE_HELP)
+    report.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="default: %(default)s",
+    )
+    report.set_defaults(run=_report)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from bosquet.report.page import write_report
+    from bosquet.study.progress import say
+
+    study = _read(options)
+    if len(study.history.complete) >= _MANY:
+        say(f"fitting a model to {len(study.history.complete)} trials, which may take minutes")
+    written = write_report(study, options.out)
+    print(f"report written to {printable(str(written))}", file=sys.stderr)
+    return 0
 
 
 def _table_file(text: str) -> Path | None:

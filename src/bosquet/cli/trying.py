@@ -41,7 +41,8 @@ def _add_demo(commands: Any) -> None:
         "demo",
         help="tune a real conditional pipeline, with a progress bar",
         description="Tunes a conditional scikit-learn pipeline (scaling, feature reduction, five\n"
-        "estimators) and prints the best configuration of each branch.",
+        "estimators), prints the best configuration of each branch beside what random\n"
+        "search finds in as many trials, and writes a report.",
     )
     demo.add_argument(
         "--dataset",
@@ -58,6 +59,13 @@ def _add_demo(commands: Any) -> None:
         help=f"{', '.join(STRATEGIES)} (default: %(default)s)",
     )
     demo.add_argument("--seed", type=seed, default=0, help="default: %(default)s")
+    demo.add_argument(
+        "--report",
+        type=Path,
+        default=Path("bosquet-demo.html"),
+        metavar="FILE",
+        help="where its report goes (default: %(default)s)",
+    )
     demo.set_defaults(run=_demo)
 
 
@@ -111,7 +119,9 @@ def _demo(options: argparse.Namespace) -> int:
     from bosquet.demo import run_demo
 
     typed = shlex.join(program())
-    result = run_demo(options.dataset, options.trials, options.strategy, options.seed, typed)
+    result = run_demo(
+        options.dataset, options.trials, options.strategy, options.seed, typed, options.report
+    )
     return 0 if result.stopped != "interrupted" else 130
 
 

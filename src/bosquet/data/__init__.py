@@ -8,9 +8,12 @@ from bosquet.data.trial import (
     State,
     Trial,
     as_number,
+    as_time,
     jsonable,
     key_of,
+    now,
     stored_info,
+    time_text,
 )
 
 __all__ = [
@@ -23,7 +26,10 @@ __all__ = [
     "Trial",
     "alike",
     "as_number",
+    "as_time",
     "jsonable",
     "key_of",
+    "now",
     "stored_info",
+    "time_text",
 ]

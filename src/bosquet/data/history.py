@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -86,7 +86,20 @@ class History:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<History of {len(self.complete)} complete and {len(self.failed)} failed trials>"
+        return f"<History of {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        from bosquet.data.views import history_html
+
+        return history_html(self, f"History of {self.summary}")
+
+    @property
+    def summary(self) -> str:
+        """How many trials, and the best of them, in one line."""
+        n = len(self)
+        counts = f"{n} trial{'s' * (n != 1)}, {len(self.failed)} failed"
+        best = self.best
+        return counts if best is None else f"{counts}; best {best.value:.6g} in trial {best.number}"
 
     @cached_property
     def complete(self) -> tuple[Trial, ...]:
@@ -147,7 +160,7 @@ class History:
             "direction": self.direction,
             "space": self.space.to_dict(),
         }
-        lines = [json_text(entry) for entry in (header, *map(asdict, self.trials))]
+        lines = [json_text(entry) for entry in (header, *map(Trial.to_dict, self.trials))]
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -6,15 +6,20 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bosquet.data.trial import Trial
+from bosquet.data.trial import Trial, time_text
 from bosquet.space import Choice, Float, Space
 from bosquet.space.parameter import Parameter
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIXED = ("number", "state", "value", "noise_variance", "reason")
+FIXED = (
+    *("number", "state", "value", "noise_variance", "reason"),
+    *("started", "ended", "duration"),
+)
 """The columns of every trial, whatever the space; those of the parameters follow."""
+TIMES = ("started", "ended")
+"""The columns with moments; the duration is in seconds."""
 
 _LARGEST = 2**63 - 1  # that a column of integers can hold
 
@@ -43,10 +48,11 @@ def _beside_fixed(name: str, taken: set[str]) -> str:
 
 
 def trial_rows(space: Space, trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """The values of each trial by column; inactive parameters are left out."""
+    """The values of each trial by column, times as ISO texts; inactive parameters are left out."""
     column = columns(space)
     return [
         {name: getattr(trial, name) for name in FIXED}
+        | {name: time_text(getattr(trial, name)) for name in TIMES}
         | {column[name]: value for name, value in space.qualify(trial.config).items()}
         for trial in trials
     ]
@@ -59,6 +65,10 @@ def data_frame(space: Space, trials: Iterable[Trial]) -> pd.DataFrame:
         raise ImportError("to_dataframe needs pandas: pip install 'bosquet[dataframe]'") from error
     rows = trial_rows(space, trials)
     cells: dict[str, Any] = {name: [row[name] for row in rows] for name in FIXED}
+    for name in TIMES:
+        texts = pd.Series(cells[name], dtype=object)
+        cells[name] = pd.to_datetime(texts, utc=True, format="ISO8601")
+    cells["duration"] = pd.Series(cells["duration"], dtype=float)
     for qualified, name in columns(space).items():
         dtype = _dtype(space.tree.by_qualified_name[qualified].parameter, name, rows)
         cells[name] = pd.Series([row.get(name, math.nan) for row in rows], dtype=dtype)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from bosquet import notebook
 from bosquet.space import Config
+from bosquet.text import duration_text, listed, printable
 
 State = Literal["pending", "complete", "failed"]
 Key = tuple[tuple[str, Any], ...]
@@ -49,6 +52,25 @@ def as_number(value: object, what: str = "the value") -> float:
         raise TypeError(f"{what} must be a number, not {type(value).__name__} {value!r}") from None
 
 
+def now() -> datetime:
+    """This moment, as trials note it: in UTC, so that machines in several zones agree."""
+    return datetime.now(UTC)
+
+
+def as_time(value: object, what: str) -> datetime | None:
+    """A moment in UTC from a datetime or its ISO text; without a zone it is local time."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(
+                f"{what}={value!r} must be a time such as 2026-01-31T09:30:00+00:00"
+            ) from None
+    if value is not None and not isinstance(value, datetime):
+        raise TypeError(f"{what} must be a datetime or None, not {value!r}")
+    return None if value is None else value.astimezone(UTC)
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """What an objective may return instead of a float: a value and how noisy it is.
@@ -68,7 +90,7 @@ class Evaluation:
             object.__setattr__(self, "noise_variance", variance)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trial:
     """A configuration that was proposed (or added), and what became of it."""
 
@@ -82,8 +104,13 @@ class Trial:
     """Why it failed."""
     info: dict[str, Any] = field(default_factory=dict)
     """What the strategy says about its choice, for people (docs/optimizer.md): JSON-able."""
-    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    memory: dict[str, Any] = field(default_factory=dict)
     """What the strategy will read in later asks, and nobody else: JSON-able."""
+    # When a trial ran does not make it another trial: replayed runs compare as equal.
+    started: datetime | None = field(default=None, compare=False)
+    """When it was handed out to be evaluated; None where nobody knows, as of added points."""
+    ended: datetime | None = field(default=None, compare=False)
+    """When its result was told."""
 
     def __post_init__(self) -> None:
         if isinstance(self.number, bool) or not isinstance(self.number, int) or self.number < 0:
@@ -95,11 +122,41 @@ class Trial:
                 object.__setattr__(self, name, jsonable(getattr(self, name)))
             except TypeError as error:
                 raise TypeError(f"{name} of trial {self.number}: {error}") from None
+        for name in ("started", "ended"):
+            object.__setattr__(self, name, as_time(getattr(self, name), name))
         if self.state == "complete":
             value = as_number(self.value)
             if not math.isfinite(value):
                 raise ValueError(f"value={value} of a complete trial must be finite")
             Evaluation(value, self.noise_variance)
+
+    def __repr__(self) -> str:
+        config = listed(f"{name}={value!r}" for name, value in self.config.items())
+        why = f" ({self.info['why']})" if self.info.get("why") else ""
+        return printable(f"<Trial {self.number} {self.outcome}: {config}{why}>")
+
+    def _repr_html_(self) -> str:
+        why = str(self.info.get("why", ""))
+        return notebook.block(
+            notebook.heading(f"Trial {self.number} {self.outcome}"),
+            notebook.named_values(self.config),
+            notebook.line(f"Why it was proposed: {why}") if why else "",
+        )
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in words: ``complete, 0.25 in 1.2 s``."""
+        took = "" if self.duration is None else f" in {duration_text(self.duration)}"
+        if self.state == "complete":
+            return f"complete, {self.value:.6g}{took}"
+        return self.state if self.reason is None else f"{self.state}{took}, {listed([self.reason])}"
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from start to end; None while it runs, and where one of them is not known."""
+        if self.started is None or self.ended is None:
+            return None
+        return max(0.0, (self.ended - self.started).total_seconds())  # a clock may be set back
 
     @cached_property
     def key(self) -> Key:
@@ -118,6 +175,14 @@ class Trial:
 
     def failed(self, reason: str) -> Trial:
         return replace(self, state="failed", reason=str(reason))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All its fields, JSON-able: times as ISO texts. ``Trial(**fields)`` takes them back."""
+        return asdict(self) | {"started": time_text(self.started), "ended": time_text(self.ended)}
+
+
+def time_text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="microseconds")
 
 
 def stored_info(

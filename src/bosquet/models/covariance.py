@@ -90,12 +90,18 @@ class SpaceGP:
     def leave_one_out(self, theta: Array) -> Array:
         return self._gp.leave_one_out(theta)
 
+    def left_out_moments(self, theta: Array) -> tuple[Array, Array]:
+        return self._gp.left_out_moments(theta)
+
 
 class AdditivePosterior(PathPosterior, Protocol):
     """The posterior of a sum of components, which can be asked for some of them."""
 
     @property
     def additive(self) -> Posterior: ...
+
+    def joint(self, X: Array, /) -> tuple[Array, Array]:
+        """Mean and covariance matrix of f at rows of any paths: (m,) and (m, m)."""
 
 
 class SpacePosterior:
@@ -115,6 +121,10 @@ class SpacePosterior:
             return belief
         active = np.isin(self._covariance.space.tree.node_of_dimension, path)
         return Embedded(self._covariance, belief, active)
+
+    def joint(self, X: Array) -> tuple[Array, Array]:
+        rows = self._covariance.embed(X, self._covariance.space.activity(X))
+        return self.additive.joint(rows, self._covariance.groups(X))
 
     def with_pending(self, X: Array) -> SpacePosterior:
         active = self._covariance.space.activity(X)

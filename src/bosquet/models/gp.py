@@ -74,8 +74,7 @@ class Block:
 
     def log_likelihood(self, eta: Array) -> tuple[float, Array]:
         """log N(y; 0, K) and its gradient by eta."""
-        value, gradient, _, _ = self._log_likelihood(eta)
-        return value, gradient
+        return self._log_likelihood(eta)[:2]
 
     def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array, Array]:
         """`log_likelihood`, and its gradients by y and by the ordered coordinates: (n,), (n, d)."""
@@ -192,7 +191,6 @@ class AdditiveGP:
         return value, self.hyper.matrix.T @ gradient, targets, ordered
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
-        """The log likelihood plus the log prior, and the gradient."""
         return with_prior(self.log_likelihood, self.hyper, theta)
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
@@ -207,6 +205,17 @@ class AdditiveGP:
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
+        alpha, precision = self._left_out(theta)
+        z2 = (alpha / precision) ** 2 * precision
+        return np.asarray(0.5 * (np.log(precision) - _LOG_2PI - z2))
+
+    def left_out_moments(self, theta: Array) -> tuple[Array, Array]:
+        """Mean and variance of y_i, noise included, given all other y: (N,) each."""
+        alpha, precision = self._left_out(theta)
+        return self._merged.given - alpha / precision, 1.0 / precision
+
+    def _left_out(self, theta: Array) -> tuple[Array, Array]:
+        """K^-1 y and the diagonal of K^-1."""
         eta = self.hyper.eta(theta)
         alpha, precision = np.empty(len(self.order)), np.empty(len(self.order))
         for group, block in zip(self._groups, self.blocks, strict=True):
@@ -214,10 +223,8 @@ class AdditiveGP:
             precision[self.order[group]] = np.diag(inverse_from_cholesky(L))
             alpha[self.order[group]] = solve(L, block.y)
         if self._merged.repeated:
-            noise = float(np.exp(eta[-1]))
-            alpha, precision = self._merged.leave_one_out(noise, alpha, precision)
-        z2 = (alpha / precision) ** 2 * precision
-        return np.asarray(0.5 * (np.log(precision) - _LOG_2PI - z2))
+            return self._merged.leave_one_out(float(np.exp(eta[-1])), alpha, precision)
+        return alpha, precision
 
 
 class Posterior:
@@ -245,6 +252,22 @@ class Posterior:
             conditioned = [*rest, _join(near, active, x, self.eta)]
         return Posterior(self.components, self.eta, conditioned)
 
+    def joint(self, X: Array, Z: Bools) -> tuple[Array, Array]:
+        """Mean and covariance matrix of f at rows that activate any nodes: (m,) and (m, m)."""
+        mean, covariance = np.zeros(len(X)), np.zeros((len(X), len(X)))
+        crosses = [np.zeros((len(X), block.n)) for block in self._conditioned]
+        for c in self.components:
+            at = np.flatnonzero(Z[:, c.node])
+            covariance[np.ix_(at, at)] += Cross([(c, np.arange(len(at)))], X[at], self.eta)(X[at])
+            for block, cross in zip(self._conditioned, crosses, strict=True):
+                if c.name in block.rows:
+                    cross[at] += Cross([(c, block.rows[c.name])], block.X, self.eta)(X[at])
+        for block, cross in zip(self._conditioned, crosses, strict=True):
+            mean += cross @ block.alpha
+            V = solve_lower(block.L, cross.T)
+            covariance -= V.T @ V
+        return mean, covariance
+
     def of(self, components: Sequence[Component]) -> PartialPosterior:
         """The posterior of the sum of some components, at rows where they are active."""
         crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)
@@ -261,9 +284,7 @@ class PartialPosterior:
         eta: Array,
         near: Sequence[tuple[_Conditioned, Cross]],
     ) -> None:
-        self._components = components
-        self._eta = eta
-        self._near = near
+        self._components, self._eta, self._near = components, eta, near
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""

@@ -25,6 +25,15 @@ def yeo_johnson(y: Array, lam: float) -> tuple[Array, Array]:
     return np.sign(y) * transformed, (power - 1.0) * magnitude
 
 
+def undo_yeo_johnson(t: Array, lam: float) -> Array:
+    """The values that `yeo_johnson` gives ``t`` for; lambda between 0 and 2, where all have one."""
+    power = np.where(t >= 0, lam, 2.0 - lam)
+    size = np.abs(t)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        magnitude = np.where(power == 0.0, size, np.log1p(power * size) / power)
+    return np.asarray(np.sign(t) * np.expm1(magnitude))
+
+
 @dataclass(frozen=True)
 class Targets:
     """Standardised, transformed and standardised again."""
@@ -36,19 +45,48 @@ class Targets:
     """log |dz / dy|, summed; what a likelihood of z needs to be one of y."""
 
 
+@dataclass(frozen=True)
+class Scale:
+    """The map between values y and targets z that given values define; increasing."""
+
+    exponent: int
+    centre: float
+    spread: float
+    lam: float
+    middle: float
+    width: float
+
+    @classmethod
+    def of(cls, y: Array, lam: float = 1.0) -> Scale:
+        e = exponent(y)
+        y = np.ldexp(y, -e)
+        centre, spread = moments(y)
+        t, _ = yeo_johnson((y - centre) / spread, lam)
+        return cls(e, centre, spread, lam, *moments(t))
+
+    def to_z(self, y: Array) -> Array:
+        return self.with_slope(y)[0]
+
+    def with_slope(self, y: Array) -> tuple[Array, Array]:
+        """The targets, and their derivative by y in units of two to the power of the exponent."""
+        s = (np.ldexp(y, -self.exponent) - self.centre) / self.spread
+        t, log_slope = yeo_johnson(s, self.lam)
+        return (t - self.middle) / self.width, np.exp(log_slope) / (self.spread * self.width)
+
+    def to_y(self, z: Array) -> Array:
+        s = undo_yeo_johnson(self.middle + self.width * np.asarray(z), self.lam)
+        return np.ldexp(self.centre + self.spread * s, self.exponent)
+
+
 def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     """The targets a model is fitted to."""
-    e = exponent(y)
-    y, sd = np.ldexp(y, -e), np.sqrt(noise)
-    centre, spread = moments(y)
-    s = (y - centre) / spread
-    t, log_slope = yeo_johnson(s, lam)
-    middle, width = moments(t)
-    slope = np.exp(log_slope) / (spread * width)
+    scale = Scale.of(y, lam)
+    z, slope = scale.with_slope(y)
     with np.errstate(over="ignore"):
-        spoiled = np.minimum((np.ldexp(sd, -e) * slope) ** 2, _NO_INFORMATION)
-    log_jacobian = float(np.sum(np.log(slope))) - len(y) * e * float(np.log(2.0))
-    return Targets((t - middle) / width, spoiled, log_jacobian)
+        sd = np.ldexp(np.sqrt(noise), -scale.exponent)
+        spoiled = np.minimum((sd * slope) ** 2, _NO_INFORMATION)
+    log_jacobian = float(np.sum(np.log(slope))) - len(y) * scale.exponent * float(np.log(2.0))
+    return Targets(z, spoiled, log_jacobian)
 
 
 def exponent(y: Array) -> int:

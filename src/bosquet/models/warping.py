@@ -183,6 +183,11 @@ class WarpedGP:
         own, bent, mean = self._bent(theta)
         return self._gp(bent(self._X), mean).leave_one_out(own)
 
+    def left_out_moments(self, theta: Array) -> tuple[Array, Array]:
+        own, bent, mean = self._bent(theta)
+        middle, variance = self._gp(bent(self._X), mean).left_out_moments(own)
+        return middle + mean, variance
+
 
 def _with_warps(hyper: Hyperparameters, warped: Sequence[int]) -> Hyperparameters:
     """The hyper-parameters of a covariance, and two for each warped coordinate."""
@@ -251,6 +256,10 @@ class WarpedPosterior:
 
     def on_path(self, path: Sequence[int]) -> Belief:
         return _WarpedBelief(self._bent, self._inner.on_path(path), self._mean)
+
+    def joint(self, X: Array) -> tuple[Array, Array]:
+        mean, covariance = self._inner.joint(self._bent(X))
+        return mean + self._mean, covariance
 
     def with_pending(self, X: Array) -> WarpedPosterior:
         return WarpedPosterior(self._bent, self._inner.with_pending(self._bent(X)), self._mean)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import pprint
 import shlex
+import statistics
 from collections.abc import Sequence
+from datetime import datetime
 
 from rich.console import Console
 
-from bosquet.data import History, Trial
+from bosquet.data import History, Trial, now
 from bosquet.errors import StorageError
-from bosquet.report.tables import branches_table, config_text, escape, failures_table
+from bosquet.report.tables import (
+    branches_table,
+    config_text,
+    escape,
+    failures_table,
+    tree_with_counts,
+)
 from bosquet.study.fingerprint import Fingerprint
 from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
-from bosquet.text import json_text, printable
+from bosquet.text import duration_text, json_text, printable, value_format
 
 
 def print_study(study: StoredStudy) -> None:
@@ -34,6 +42,10 @@ def print_study(study: StoredStudy) -> None:
     print_line(console, _counts(study))
     for note in study.notes:
         print_line(console, escape(note))
+    if history.space.n_paths > 1:
+        console.print()
+        console.print(tree_with_counts(history), markup=False, soft_wrap=True)
+        console.print()
     print_found(console, history)
     _print_open(console, "Running", study.running)
     _print_open(console, "Asked for, and waiting to be told", study.asked)
@@ -47,14 +59,21 @@ def print_result(result: Result, again: str, show: str) -> None:
     before = f", {result.resumed} of them from before" if result.resumed else ""
     print_line(
         console,
-        f"{len(history)} trials{before}, {len(history.failed)} failed, in {result.seconds:.1f} s "
-        f"({escape(result.stopped)})",
+        f"{len(history)} trials{before}, {len(history.failed)} failed; this run took "
+        f"{duration_text(result.seconds)}{_in_objective(history)} ({escape(result.stopped)})",
     )
     print_found(console, history)
     if result.stopped == "interrupted":
         print_interrupted(again)
     else:
         console.print(f"\nSee again: {escape(show)}", soft_wrap=True)
+
+
+def _in_objective(history: History) -> str:
+    durations = [trial.duration for trial in history.trials if trial.duration is not None]
+    if not durations:
+        return ""
+    return f", the median trial {duration_text(statistics.median(durations))}"
 
 
 def print_interrupted(again: str) -> None:
@@ -67,14 +86,23 @@ def print_found(console: Console, history: History) -> None:
     if best is not None:
         print_line(
             console,
-            f"Best: [bold]{best.value:.6g}[/] in trial {best.number}: {escape(config_text(best))}",
+            f"Best: [bold]{_best_value(history, best)}[/] in trial {best.number}: "
+            f"{escape(config_text(best))}",
         )
     if best is not None and history.space.n_paths > 1:
         console.print()
-        console.print(branches_table(history))
+        console.print(branches_table(history, one_line=console.is_terminal))
     if history.failed:
         console.print()
         console.print(failures_table(history))
+
+
+def _best_value(history: History, best: Trial) -> str:
+    """With the digits that tell it from the other values, and at least six where it has them."""
+    assert best.value is not None
+    text = value_format(trial.value for trial in history.complete if trial.value is not None)
+    short = f"{best.value:.6g}"
+    return short if float(short) == best.value else max(short, text(best.value), key=len)
 
 
 def print_line(console: Console, text: str) -> None:
@@ -176,4 +204,9 @@ def _print_open(console: Console, title: str, trials: Sequence[Trial]) -> None:
     if trials:
         console.print(f"\n{title}:")
     for trial in trials:
-        print_line(console, f"  trial {trial.number}: {escape(config_text(trial))}")
+        since = "" if trial.started is None else f" (for {_age(trial.started)})"
+        print_line(console, f"  trial {trial.number}{since}: {escape(config_text(trial))}")
+
+
+def _age(moment: datetime) -> str:
+    return duration_text(max(0.0, (now() - moment).total_seconds()))

@@ -1,4 +1,4 @@
-"""Tables of a study for a terminal."""
+"""Tables of a study for a terminal: at most a screen, with digits that tell values apart."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from rich import markup
 from rich.table import Table
 
 from bosquet.data import History, Trial, alike
-from bosquet.text import printable
+from bosquet.data.branches import branch_of, branches
+from bosquet.space import Choice
+from bosquet.text import duration_text, printable, value_format
 
+MOST_ROWS = 12  # of a table: with what is printed around it, a screen
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
+_LONG_REASON = 300  # characters
 
 
 def escape(text: str) -> str:
@@ -18,47 +22,92 @@ def escape(text: str) -> str:
     return markup.escape(printable(text, lines=True))
 
 
-def branches_table(history: History) -> Table:
-    """The best configuration of each path, best path first."""
+def branches_table(history: History, *, one_line: bool = False) -> Table:
+    """The best configuration of each path, best path first.
+
+    ``one_line``: a configuration that is longer than the screen is wide is cut, lest it scroll away
+    what is above.
+    """
     decided = _branching(history)
-    visits: dict[str, int] = {}
-    for trial in history.trials:
-        label = history.space.path_label(trial.config)
-        visits[label] = visits.get(label, 0) + 1
-    table = Table(title="Best configuration of each branch", title_justify="left")
+    found = branches(history)
+    value_text = value_format(b.best.value for b in found if b.best and b.best.value is not None)
+    table = Table(title="Best configuration of each branch", title_justify="left", expand=one_line)
     table.add_column("branch", style="bold")
     table.add_column("trials", justify="right")
     table.add_column("best", justify="right")
-    table.add_column("configuration", overflow="fold")
-    best = history.best_by_path()
-    for label, trial in best.items():
+    timed = any(branch.seconds is not None for branch in found)
+    if timed:
+        table.add_column("time of a trial", justify="right")
+    if one_line:
+        table.add_column("configuration", overflow="ellipsis", no_wrap=True, ratio=1)
+    else:
+        table.add_column("configuration", overflow="fold")
+    for branch in found[:MOST_ROWS]:
+        best = branch.best
+        time = "" if branch.seconds is None else duration_text(branch.seconds)
         table.add_row(
-            escape(label or "all"),
-            str(visits[label]),
-            f"{trial.value:#.4g}",  # with zeros at the end, so that digits compare
-            escape(config_text(trial, leave_out=decided)),
-            style="green" if trial is history.best else None,
+            escape(branch.label or "all"),
+            str(branch.trials),
+            "failed" if best is None or best.value is None else value_text(best.value),
+            *([time] if timed else []),
+            "" if best is None else escape(config_text(best, leave_out=decided)),
+            style="green" if best is not None and best is history.best else None,
         )
-    for label in [label for label in visits if label not in best]:
-        table.add_row(escape(label or "all"), str(visits[label]), "failed", "")
+    if len(found) > MOST_ROWS:
+        table.caption = f"... and {len(found) - MOST_ROWS} branches more"
     return table
 
 
 def failures_table(history: History) -> Table:
     """Failures by cause, the most frequent first; what reasons differ in is not shown."""
-    causes: dict[str, list[Trial]] = {}
-    for trial in history.failed:
-        causes.setdefault(alike(str(trial.reason), history.space), []).append(trial)
     table = Table(title="Failures", title_justify="left")
     table.add_column("count", justify="right")
     table.add_column("reason (of the last one)", overflow="fold")
     table.add_column("trials", overflow="fold")
-    for trials in sorted(causes.values(), key=len, reverse=True):
+    causes = failures_by_cause(history)
+    for trials in causes[:MOST_ROWS]:
         numbers = [str(trial.number) for trial in trials[-_SHOWN_NUMBERS:]]
         dots = ["..."] if len(trials) > _SHOWN_NUMBERS else []
-        reason = escape(str(trials[-1].reason))
-        table.add_row(str(len(trials)), reason, ", ".join(dots + numbers))
+        reason = str(trials[-1].reason)
+        cut = f"{reason[:_LONG_REASON]}..." if len(reason) > _LONG_REASON else reason
+        table.add_row(str(len(trials)), escape(cut), ", ".join(dots + numbers))
+    if len(causes) > MOST_ROWS:
+        table.caption = f"... and {len(causes) - MOST_ROWS} causes more"
     return table
+
+
+def failures_by_cause(history: History) -> list[list[Trial]]:
+    """The failed trials, those of one cause together; the most frequent cause first."""
+    causes: dict[str, list[Trial]] = {}
+    for trial in history.failed:
+        causes.setdefault(alike(str(trial.reason), history.space), []).append(trial)
+    return sorted(causes.values(), key=len, reverse=True)
+
+
+def tree_with_counts(history: History) -> str:
+    """The space as a tree; behind every option its trials, failures and best value."""
+    space = history.space
+    taken: dict[tuple[str, int], list[Trial]] = {}
+    for trial in history.trials:
+        for name, value in space.qualify(trial.config).items():
+            parameter = space.tree.by_qualified_name[name].parameter
+            if isinstance(parameter, Choice) and parameter.branches:
+                taken.setdefault((name, parameter.index(value)), []).append(trial)
+    value_text = value_format(history.loss(trial) for trial in history.complete)
+
+    def note(choice: str, options: tuple[int, ...]) -> str:
+        own = [trial for option in options for trial in taken.get((choice, option), ())]
+        branch = branch_of(history, "", own)
+        if not own:
+            return "no trials"
+        said = [f"{branch.trials} trial{'s' * (branch.trials != 1)}"]
+        if branch.failed:
+            said.append(f"{branch.failed} failed")
+        if branch.best is not None and branch.best.value is not None:
+            said.append(f"best {value_text(branch.best.value)}")
+        return ", ".join(said)
+
+    return space.drawn(note)
 
 
 def config_text(trial: Trial, leave_out: set[str] | frozenset[str] = frozenset()) -> str:

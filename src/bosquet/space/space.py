@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from bosquet import notebook
 from bosquet.arrays import Array
 from bosquet.errors import ConfigError, SpaceError
 from bosquet.space import configs, draw, encoding, sampling, serial
@@ -89,13 +90,17 @@ class Space(ByName):
         return hash(self.parameters)
 
     def __str__(self) -> str:
-        return draw.tree_text(self.parameters, self.constraints, self.n_paths)
+        return self.drawn()
+
+    def drawn(self, note: draw.Note = draw.no_note) -> str:
+        """The tree as text; ``note`` says what to write behind the options of its choices."""
+        return draw.tree_text(self.parameters, self.constraints, self.n_paths, note)
 
     def __repr__(self) -> str:
         return f"<Space of {len(self)} parameters, {self.n_paths} paths>"
 
     def _repr_html_(self) -> str:
-        return draw.as_html(str(self))
+        return notebook.preformatted(str(self))
 
     # -- configurations ----------------------------------------------------------------------
 

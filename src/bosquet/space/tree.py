@@ -79,7 +79,8 @@ def option_label(option: Option) -> str:
     return json_text(option) if ambiguous or not _PLAIN.fullmatch(option) else option
 
 
-def _name_label(name: str) -> str:
+def name_label(name: str) -> str:
+    """A name as it stands in qualified names: in quotes where it would be taken for more."""
     return name if _PLAIN.fullmatch(name) else json_text(name)
 
 
@@ -319,7 +320,7 @@ def _compile(parameters: Parameters) -> tuple[tuple[Dimension, ...], tuple[Node,
     def add_parameters(named: Parameters, node: int, prefix: str) -> None:
         for name, parameter in named:
             index = len(dimensions)
-            qualified = prefix + _name_label(name)
+            qualified = prefix + name_label(name)
             dimensions.append(Dimension(index, name, qualified, parameter, node))
             if isinstance(parameter, Choice):
                 add_branches(parameter, index, node, name, qualified)
@@ -332,7 +333,7 @@ def _compile(parameters: Parameters) -> tuple[tuple[Dimension, ...], tuple[Node,
             below = {(i,): below.get((i,), ()) for i in everything} | below
         for members, named in below.items():
             text = "|".join(labels[i] for i in members)
-            label = f"{_name_label(name)}={text}"
+            label = f"{name_label(name)}={text}"
             active_with = node if members == everything else add_node(node, index, members, label)
             add_parameters(named, active_with, f"{qualified}={text}/")
 

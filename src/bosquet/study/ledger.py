@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from bosquet.data import Trial
+from bosquet.data import Trial, now
 from bosquet.optimizer import Optimizer
 from bosquet.study.optuna_store import OptunaStore
 from bosquet.study.rows import Snapshot
@@ -66,7 +66,8 @@ class Stored:
                     continue
                 self._optimizer.follow(seen.ended, seen.running)
                 if seen.lost:
-                    trial, round_ = seen.lost[0]
+                    lost, round_ = seen.lost[0]
+                    trial = replace(lost, started=now())
                 elif self._limit is not None and seen.next_number >= self._limit:
                     return None
                 else:

@@ -66,7 +66,8 @@ def minimize(
     ``n_jobs`` evaluates that many trials at once, in processes that are replaced when they die or
     take longer than ``trial_timeout`` seconds, or on an ``executor``.
 
-    ``progress``: by default a bar at a terminal; True gives lines elsewhere, False nothing at all.
+    ``progress``: by default a bar at a terminal and a line in a notebook; True gives lines
+    elsewhere, False nothing at all.
     The logger ``bosquet`` tells the end of each trial at INFO, failures at WARNING.
     """
     n_trials = None if n_trials is None else positive_integer(n_trials, "n_trials")

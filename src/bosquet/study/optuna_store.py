@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bosquet.data import Direction, Trial
+from bosquet.data import Direction, Trial, time_text
 from bosquet.space import Space
 from bosquet.space.optuna import distributions, load_optuna
 from bosquet.study.fingerprint import Fingerprint
@@ -240,10 +240,12 @@ class OptunaStore:
         False if the row has ended already: another process took this one for dead.
         """
         row_id = self._owned[trial.number] if row_id is None else row_id
+        ended = time_text(trial.ended)
         if trial.state == "failed":
-            kept = self._end_row(row_id, str(trial.reason))
+            kept = self._end_row(row_id, str(trial.reason), ended=ended)
         else:
-            kept = self._end_row(row_id, None, trial.value, noise_variance=trial.noise_variance)
+            noise = trial.noise_variance
+            kept = self._end_row(row_id, None, trial.value, noise_variance=noise, ended=ended)
         self._owned.pop(trial.number, None)
         return kept
 

@@ -1,18 +1,21 @@
-"""What a run tells while it goes on: a bar at a terminal, lines elsewhere, and a log."""
+"""What a run tells while it goes on: a bar at a terminal, a line in a notebook, and a log."""
 
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from bosquet import notebook
 from bosquet.data import History, Trial, alike
 from bosquet.space import Space
-from bosquet.text import printable
+from bosquet.text import duration_text, printable
 
 LINE_EVERY = 10.0  # seconds
+REDRAW_EVERY = 0.5
 
 _log = logging.getLogger("bosquet")
 
@@ -118,11 +121,70 @@ class Lines(AbstractContextManager["Lines"]):
 
     def _say(self, history: History) -> None:
         seconds = time.monotonic() - self._began
-        best = history.best
-        found = "no value yet" if best is None else f"best {best.value:.6g} in trial {best.number}"
-        failed = f", {len(history.failed)} failed" if history.failed else ""
-        say(f"{len(history)}{self._wanted} trials{failed}, {found}, {seconds:.0f} s")
+        took = duration_text(round(seconds))
+        say(f"{len(history)}{self._wanted} trials, {_found(history)}, {took}")
         self._said, self._unsaid = seconds, None
+
+
+class Cell(AbstractContextManager["Cell"]):
+    """One line below the cell of a notebook, rewritten at most twice a second.
+
+    The first failure of each kind is said above it.
+    """
+
+    def __init__(self, n_trials: int | None, done: int) -> None:
+        from IPython.display import display
+
+        self._total = n_trials
+        self._done = done
+        self._began = time.monotonic()
+        self._drawn = -math.inf
+        self._now = ""
+        self._found = "no value yet"
+        self._kinds: set[str] = set()
+        self._handle = display(_Html(self._html()), display_id=True)
+
+    def __exit__(self, *_: object) -> None:
+        self._now = ""
+        self._draw()
+
+    def started(self, trial: Trial) -> None:
+        self._now = str(trial.info.get("path", ""))
+        self._draw_now_and_then()
+
+    def ended(self, trial: Trial, history: History) -> None:
+        if _is_new(trial, history.space, self._kinds):
+            say(_failure(trial))
+        self._done += 1
+        self._found = _found(history)
+        self._draw_now_and_then()
+
+    def _draw_now_and_then(self) -> None:
+        if time.monotonic() - self._drawn >= REDRAW_EVERY:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        self._handle.update(_Html(self._html()))
+
+    def _html(self) -> str:
+        of = "" if self._total is None else f" of {self._total}"
+        took = duration_text(time.monotonic() - self._began)
+        now = f"; now {self._now}" if self._now else ""
+        bar = notebook.progress(self._done, self._total)
+        return notebook.block(
+            bar, notebook.line(f"{self._done}{of} trials, {self._found}, {took}{now}")
+        )
+
+
+class _Html:
+    """What IPython displays as HTML."""
+
+    def __init__(self, html: str) -> None:
+        self._written = html
+
+    def _repr_html_(self) -> str:
+        return self._written
 
 
 def log_end(trial: Trial) -> None:
@@ -141,14 +203,30 @@ def say(text: str) -> None:
 def progress_bar(
     wanted: bool | None, n_trials: int | None, done: int = 0
 ) -> AbstractContextManager[Progress]:
-    """At a terminal a bar, unless it is unwanted; elsewhere lines, if wanted."""
+    """At a terminal a bar and in a notebook a line, unless unwanted; elsewhere lines, if wanted."""
     if wanted is False:
         return nullcontext(Silent())
+    if in_notebook():
+        return Cell(n_trials, done)
     from rich.console import Console
 
     if Console(stderr=True).is_terminal:
         return Bar(n_trials, done)
     return Lines(n_trials) if wanted else nullcontext(Silent())
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, which has loaded IPython then."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _found(history: History) -> str:
+    """The best value so far, and how many trials failed."""
+    best = history.best
+    found = "no value yet" if best is None else f"best {best.value:.6g} in trial {best.number}"
+    return f"{len(history.failed)} failed, {found}" if history.failed else found
 
 
 def _is_new(trial: Trial, space: Space, kinds: set[str]) -> bool:

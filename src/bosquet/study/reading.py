@@ -75,6 +75,30 @@ def read_study(
     )
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A study in the list of a storage."""
+
+    id: int
+    """Optuna's, which stays."""
+    name: str
+    trials: int
+
+
+def list_studies(storage: Any) -> list[Listed]:
+    """The studies of a storage, by name, with the number of their rows."""
+    with storage_errors(name_of(storage)):
+        opened, close = open_storage(storage, must_exist=True)
+        try:
+            found = [
+                Listed(one._study_id, one.study_name, opened.get_n_trials(one._study_id))
+                for one in opened.get_all_studies()
+            ]
+        finally:
+            close()
+    return sorted(found, key=lambda one: one.name)
+
+
 def load_history(
     storage: Any, study_name: str | None = None, space: Space | None = None
 ) -> History:

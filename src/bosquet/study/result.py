@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from bosquet.data import History, Trial
+from bosquet.data.views import history_html
+from bosquet.explain import Model, model_of
 from bosquet.space import Config
-from bosquet.text import printable
+from bosquet.text import duration_text, listed, printable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The trials of a study, in the user's own sign."""
 
@@ -49,6 +53,16 @@ class Result:
         assert value is not None
         return value
 
+    def model(self) -> Model:
+        """What the trials say about the objective; ModelError where they are too few."""
+        return model_of(self.history)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Writes one HTML file with the answer, pictures and all trials; returns where it is."""
+        from bosquet.report.page import write_report  # loads rich and plotly
+
+        return write_report(self, path)
+
     @property
     def _why(self) -> str:
         """The reason of the last failure."""
@@ -57,6 +71,18 @@ class Result:
             f"; trial {failed[-1].number} failed with: {_shown(failed[-1].reason)}"
             if failed
             else ""
+        )
+
+    def __repr__(self) -> str:
+        best = self.best
+        config = "" if best is None else f": {listed(_pairs(best.config))}"
+        return printable(f"<Result of {self.history.summary}{config}>")
+
+    def _repr_html_(self) -> str:
+        return history_html(
+            self.history,
+            f"Result of {self.history.summary}",
+            f"Took {duration_text(self.seconds)}, seed {self.seed}; ended: {self.stopped}.",
         )
 
     def __str__(self) -> str:
@@ -72,7 +98,11 @@ class Result:
             found = f"nothing found{'' if said else self._why}"
         else:
             found = f"best {best.value:.6g} with {best.config}"
-        return f"{counts} in {self.seconds:.1f} s ({_shown(self.stopped)}): {found}"
+        return f"{counts} in {duration_text(self.seconds)} ({_shown(self.stopped)}): {found}"
+
+
+def _pairs(config: Config) -> list[str]:
+    return [f"{name}={value!r}" for name, value in config.items()]
 
 
 def _shown(text: str | None) -> str:

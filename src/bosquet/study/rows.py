@@ -15,6 +15,8 @@ user attribute bosquet:number   ``number``: the logical index that decides a pro
 ... bosquet:reason              ``reason``, or why the row does not count
 ... bosquet:owner               who evaluates it (`Owner`)
 ... bosquet:lost                "died" or "interrupted": this row brought nothing
+... bosquet:started             ``started``, in UTC; rows of older versions have Optuna's times
+... bosquet:ended               ``ended``
 ==============================  ==========================================================
 
 Optuna creates a row with all its contents in one transaction and numbers rows in that order. So
@@ -29,7 +31,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bosquet.data import Evaluation, Trial, stored_info
+from bosquet.data import Evaluation, Trial, stored_info, time_text
 from bosquet.errors import StorageError
 from bosquet.space import Space
 from bosquet.study.owner import Owner
@@ -81,6 +83,7 @@ def to_attributes(trial: Trial, round_: int, owner: Owner) -> dict[str, Any]:
         "info": trial.info,
         "memory": trial.memory,
         "owner": owner.to_dict(),
+        "started": time_text(trial.started),
     }
     return {PREFIX + key: value for key, value in attributes.items()}
 
@@ -110,12 +113,20 @@ def to_row(space: Space, frozen: Any, where: str) -> Row:
 
 def _to_trial(space: Space, frozen: Any, attributes: Mapping[str, Any]) -> Trial:
     config = space.unqualify(frozen.params)
+    finished = frozen.state.is_finished()
     for name in ("info", "memory"):
         if not isinstance(attributes.get(name, {}), dict):
             raise TypeError(f"its attribute {name!r} is {attributes[name]!r} instead of a dict")
     info, memory = stored_info(attributes["info"], attributes.get("memory"))
-    trial = Trial(attributes["number"], config, info=info, memory=memory)
-    if not frozen.state.is_finished():
+    trial = Trial(
+        attributes["number"],
+        config,
+        info=info,
+        memory=memory,
+        started=attributes.get("started", frozen.datetime_start),
+        ended=attributes.get("ended", frozen.datetime_complete) if finished else None,
+    )
+    if not finished:
         return trial
     if frozen.state.name == "COMPLETE":
         return trial.completed(Evaluation(frozen.value, attributes.get("noise_variance")))
@@ -146,6 +157,6 @@ def snapshot(rounds: Iterable[list[Row]]) -> Snapshot:
         elif sum(row.lost == "died" for row in rows) >= _MOST_DEATHS:
             ended.append(replace(last.trial, reason=f"{last.trial.reason}, twice"))
         else:
-            pending = replace(last.trial, state="pending", reason=None)
+            pending = replace(last.trial, state="pending", reason=None, started=None, ended=None)
             lost.append((pending, last.round + 1))
     return Snapshot(tuple(ended), tuple(running), tuple(lost))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Self, overload
 
-from bosquet.data import Direction, Evaluation, History, Trial
+from bosquet.data import Direction, Evaluation, History, Trial, now
 from bosquet.errors import NOTHING_LEFT, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
@@ -162,6 +163,7 @@ class Study:
             raise ValueError(f"{self._store.where}: trial {row.trial.number} has just been told")
 
     def _end(self, row: Row, ended: Trial) -> Trial:
+        ended = replace(ended, ended=now())
         if not self._store.end(ended, row.id):
             raise ValueError(f"{self._store.where}: trial {ended.number} has just been told")
         return ended

@@ -55,7 +55,8 @@ class View(ABC):
         if config is None:
             return None
         info, memory = self.stored_about(trial)
-        begun = Trial(trial.number, config, info=info, memory=memory)
+        times = {"started": trial.datetime_start, "ended": trial.datetime_complete}
+        begun = Trial(trial.number, config, info=info, memory=memory, **times)
         as_begun = trial.state in (TrialState.RUNNING, TrialState.PRUNED)
         return begun if as_begun else ended(begun, trial)
 

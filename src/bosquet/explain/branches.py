@@ -1,0 +1,92 @@
+"""The best that a model sees on each branch, and what more trials there could gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bosquet.arrays import Array
+from bosquet.explain.mixture import Mixture, interval_levels
+from bosquet.explain.rows import feasible, rows_on
+from bosquet.search.tree_path import on_path
+from bosquet.space import Config, Space
+from bosquet.space.tree import Path
+
+_ROWS = 256  # spread over a branch
+_KEPT = 6  # rows around which is looked more closely
+_NEARBY = 64
+_STEPS = (0.15, 0.05, 0.02, 0.005)  # in unit coordinates
+_DRAWN = 160  # rows at which sample functions say how good a branch can be
+
+
+@dataclass(frozen=True)
+class BranchBest:
+    """The best configuration of a branch by the model, in the user's units and sign."""
+
+    branch: str
+    config: Config
+    mean: float
+    sd: float
+    low: float
+    high: float
+    """The interval of the objective at ``config``."""
+    chance: float
+    """The probability that the branch has a configuration better than the best trial of all."""
+    gain: float
+    """By how much it is expected to be better: the average, none counting as zero."""
+
+
+def best_of_branch(
+    space: Space, mixture: Mixture, path: Path, known: Array, best: float, sign: float, level: float
+) -> BranchBest | None:
+    """``known`` are rows of trials, ``best`` the lowest y of all; None if nothing is feasible."""
+    rows = _searched(space, mixture, path, known)
+    if not len(rows):
+        return None
+    at = rows[:1]
+    mean, sd = mixture.mean_and_sd(at)
+    ends = sign * mixture.quantiles(at, interval_levels(level))[:, 0]
+    lowest = mixture.draws(_to_draw(rows)).min(axis=1)
+    gains = np.maximum(best - lowest, 0.0)
+    return BranchBest(
+        space.tree.path_label(path),
+        space.from_unit(at)[0],
+        float(sign * mean[0]),
+        float(sd[0]),
+        float(ends.min()),
+        float(ends.max()),
+        float((gains > _noticed(best, mixture.spread)).mean()),
+        float(gains.mean()),
+    )
+
+
+def _noticed(best: float, spread: float) -> float:
+    """The least gain that counts as one."""
+    return 1e-3 * spread + 1e-12 * abs(best)
+
+
+def _to_draw(rows: Array) -> Array:
+    """Of rows, the best first: the best ones, and others among the rest."""
+    half = _DRAWN // 2
+    rest = rows[half:]
+    step = max(1, len(rest) // half)
+    return np.vstack([rows[:half], rest[::step][:half]])
+
+
+def _searched(space: Space, mixture: Mixture, path: Path, known: Array) -> Array:
+    """Feasible rows of a path, the best first: spread ones, trials, ever closer to the best."""
+    rng = np.random.default_rng(0)
+    rows = np.unique(np.vstack([rows_on(space, path, _ROWS), known]), axis=0)
+    levels = mixture.levels(rows)
+    for step in _STEPS:
+        if not len(rows):
+            break
+        near = np.repeat(rows[np.argsort(levels, kind="stable")[:_KEPT]], _NEARBY // _KEPT, axis=0)
+        moved = rng.random(near.shape) < max(0.3, 1.5 / near.shape[1])
+        jumps = rng.random(near.shape) < 0.5 / near.shape[1]  # categories have no neighbours
+        near = np.clip(near + moved * step * rng.standard_normal(near.shape), 0.0, 1.0)
+        near = on_path(space, path, np.where(jumps, rng.random(near.shape), near))
+        near = near[feasible(space, near)]
+        rows, levels = np.vstack([rows, near]), np.concatenate([levels, mixture.levels(near)])
+    return np.asarray(rows[np.argsort(levels, kind="stable")])

@@ -1,0 +1,218 @@
+"""Which model explains a study, and fitting it to the trials that have ended.
+
+That is the model of the study's own strategy where it is a sum of components (`add-tree`,
+`additive`, `arc`, `flat-gp`, `independent`, `marginal`); for all others, the beliefs of `auto`.
+Beside the best hyper-parameters some plausible ones are kept, so that what is said later knows how
+little a few trials say about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from bosquet.arrays import Array
+from bosquet.data import Dataset, History, Trial
+from bosquet.errors import ModelError
+from bosquet.models.covariance import AdditivePosterior
+from bosquet.models.fitting import with_prior
+from bosquet.models.laplace import laplace_draws
+from bosquet.models.priors import Hyperparameters
+from bosquet.models.transform import Scale, Targets, transform
+from bosquet.strategies import STRATEGIES, Additive, Strategy
+from bosquet.strategies.auto import rivals_on
+from bosquet.strategies.base import Task
+from bosquet.strategies.beliefs import weights_of
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.gp_strategy import CovarianceStrategy, GPStrategy
+
+LEAST = 4  # complete trials, with two values at least
+MOST = 300  # trials that are fitted: the best ones, and others spread over the study
+_THETAS = 4  # hyper-parameters kept beside the best ones
+_ITERATIONS = 60  # of a fit that goes on from another one
+_LEAST_WEIGHT = 0.02  # of a belief that counts
+_FEW = 100  # trials up to which settings are looked for at length
+_CLIMBS = 4  # steps from setting to setting, where no trial remembers one
+
+
+class SumModel(Protocol):
+    """A `PathModel` whose posterior is that of a sum of components."""
+
+    @property
+    def hyper(self) -> Hyperparameters: ...
+    def log_likelihood(self, theta: Array) -> tuple[float, Array]: ...
+    def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]: ...
+    def posterior(self, theta: Array) -> AdditivePosterior: ...
+    def left_out_moments(self, theta: Array) -> tuple[Array, Array]: ...
+
+
+@dataclass(frozen=True)
+class View:
+    """One posterior with its hyper-parameters, and how much it is trusted."""
+
+    weight: float
+    model: SumModel
+    theta: Array
+    scale: Scale
+    is_best: bool
+    """Whether no other hyper-parameters of this model are more plausible."""
+    known_noise: float | None
+    """The variance of a target, where every trial has stated one."""
+
+    @cached_property
+    def posterior(self) -> AdditivePosterior:
+        return self.model.posterior(self.theta)
+
+    @property
+    def noise(self) -> float:
+        """The variance that a further evaluation is expected to have."""
+        return (
+            float(np.exp(self.posterior.eta[-1])) if self.known_noise is None else self.known_noise
+        )
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One fitted covariance: what was chosen by evidence, and what it is worth."""
+
+    strategy: str
+    kernel: str
+    lam: float
+    """Of the Yeo-Johnson transform of the values; 1 is none."""
+    evidence: float
+    weight: float
+    about: dict[str, Any]
+    """What else the strategy says, as a learned graph."""
+
+
+def fitted_trials(history: History) -> tuple[Trial, ...]:
+    """The trials a model is fitted to: all, or of very many the best and others among them."""
+    trials = history.complete
+    values = {trial.value for trial in trials}
+    if len(trials) < LEAST or len(values) < 2:
+        failed = f" ({len(history.failed)} failed)" if history.failed else ""
+        found = f"{len(trials)} complete trials{failed}"
+        if len(trials) >= LEAST:
+            found += f", all with the value {trials[0].value}"
+        raise ModelError(
+            f"a model needs at least {LEAST} complete trials with different values; "
+            f"this study has {found}"
+        )
+    if len(trials) <= MOST:
+        return trials
+    ranked = sorted(trials, key=history.loss)
+    rest = ranked[MOST // 2 :]
+    spread = np.unique(np.linspace(0, len(rest) - 1, MOST - MOST // 2).astype(int))
+    kept = {trial.number for trial in [*ranked[: MOST // 2], *(rest[i] for i in spread)]}
+    return tuple(trial for trial in trials if trial.number in kept)
+
+
+def strategies_for(history: History, strategy: Strategy | None) -> list[GPStrategy[Any]]:
+    """Those whose models explain a study, which a strategy ran (None: as its trials say)."""
+    if strategy is None:
+        strategy = _remembered(history)
+    if isinstance(strategy, CovarianceStrategy | Additive):
+        return [strategy]
+    return rivals_on(history.space)
+
+
+def _remembered(history: History) -> Strategy | None:
+    """The strategy with the last fit; None where that was one of several beliefs."""
+    for trial in reversed(history.complete):
+        fits = trial.memory.get("fits", {})
+        if fits:
+            name = next(iter(fits))
+            averaged = "weights" in trial.info or name not in STRATEGIES
+            return None if averaged else STRATEGIES[name]()
+    return None
+
+
+def fit_views(
+    history: History, strategy: Strategy | None = None
+) -> tuple[list[Belief], list[View]]:
+    """The beliefs that count, and their posteriors with several hyper-parameters each."""
+    some = History(history.space, fitted_trials(history), history.direction)
+    data = some.dataset()
+    found = [_Candidate.best(one, some, data) for one in strategies_for(history, strategy)]
+    weights = weights_of({one.strategy.name: one.evidence for one in found})
+    counted = [one for one in found if weights.get(one.strategy.name, 0.0) >= _LEAST_WEIGHT]
+    total = sum(weights[one.strategy.name] for one in counted)
+    beliefs, views = [], []
+    for one in counted:
+        weight = weights[one.strategy.name] / total
+        beliefs.append(one.belief(weight))
+        views += one.views(weight, data)
+    return beliefs, views
+
+
+def _climbs(strategy: GPStrategy[Any], task: Task) -> int:
+    """How many steps from setting to setting are taken after a strategy's fit.
+
+    None where a trial remembers a setting that was found over the whole study.
+    """
+    if strategy.last_fit(task).theta is not None:
+        return 0
+    return _CLIMBS if len(task.history) <= _FEW else 1
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A strategy's model with one of its settings, fitted."""
+
+    strategy: GPStrategy[Any]
+    setting: Setting
+    model: SumModel
+    targets: Targets
+    theta: Array
+    evidence: float
+    about: dict[str, Any]
+
+    @classmethod
+    def best(cls, strategy: GPStrategy[Any], history: History, data: Dataset) -> _Candidate:
+        task = Task(history.space, history)
+        fitted = strategy.fit(task, data, np.random.default_rng(0))
+        record = fitted.record
+
+        def with_setting(setting: Setting, start: Any) -> _Candidate:
+            targets = transform(data.y, data.noise, setting.lam)
+            model: Any = strategy.model_on(history.space, data.X, targets, setting)
+            recalled = model.hyper.recall(start)
+            starts = [model.hyper.mean if recalled is None else recalled]
+            theta, value = model.fit(starts, _ITERATIONS)
+            evidence = value + targets.log_jacobian + setting.log_prior
+            return cls(strategy, setting, model, targets, theta, evidence, fitted.about)
+
+        best = with_setting(record.setting, record.theta)
+        for _ in range(_climbs(strategy, task)):
+            start = best.model.hyper.remember(best.theta)
+            rivals = [with_setting(setting, start) for setting in strategy.rivals(best.setting)]
+            better = max(rivals, key=lambda one: one.evidence, default=best)
+            if better.evidence <= best.evidence:
+                break
+            best = better
+        return best
+
+    def belief(self, weight: float) -> Belief:
+        return Belief(
+            self.strategy.name,
+            self.setting.kernel,
+            self.setting.lam,
+            self.evidence,
+            weight,
+            self.about,
+        )
+
+    def views(self, weight: float, data: Dataset) -> list[View]:
+        scale = Scale.of(data.y, self.setting.lam)
+        noise = self.targets.noise
+        known = None if np.isnan(noise).any() else float(np.median(noise))
+        hyper, rng = self.model.hyper, np.random.default_rng(0)
+        log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
+        more = laplace_draws(log_posterior, hyper, self.theta, _THETAS, rng)
+        thetas = [self.theta, *more]
+        share = weight / len(thetas)
+        return [View(share, self.model, t, scale, t is self.theta, known) for t in thetas]

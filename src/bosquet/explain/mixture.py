@@ -1,0 +1,169 @@
+"""Several posteriors as one: moments, quantiles and sample functions, in the values of the trials.
+
+Glossary (V views, m rows, S draws, q levels)
+    z       targets of a view: a view sees values through its own increasing map, `Scale`
+    y       values with the sign that is minimised. Every view says z ~ N(mean, variance); the
+            distribution of y is the weighted mixture of what these normals become under the maps
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr
+
+from bosquet.arrays import Array
+from bosquet.explain.fit import View
+from bosquet.linalg import cholesky
+from bosquet.space import Space
+from bosquet.threads import one_thread
+
+DRAWS = 64  # sample functions, in pairs on both sides of a mean
+_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_REACH = 9.0  # standard deviations within which quantiles are looked for
+_HALVINGS = 60
+
+
+class Mixture:
+    """What the views believe together."""
+
+    def __init__(self, space: Space, views: Sequence[View]) -> None:
+        self._space = space
+        self._views = tuple(views)
+        self._weights = np.array([view.weight for view in views])
+
+    # -- one row at a time -------------------------------------------------------------------
+
+    def mean_and_sd(self, X: Array, *, noise: bool = False) -> tuple[Array, Array]:
+        """Of y, by quadrature: (m,) each."""
+        return self._mean_and_sd(*self._moments(X, noise))
+
+    def levels(self, X: Array) -> Array:
+        """About the mean of y, for searches: what the mean of z becomes, best theta alone."""
+        total, weight = np.zeros(len(X)), 0.0
+        for view in self._views:
+            if view.is_best:
+                for path, rows in self._space.tree.rows_by_path(X).items():
+                    z = view.posterior.on_path(path).moments(X[rows])[0]
+                    total[rows] += view.weight * view.scale.to_y(z)
+                weight += view.weight
+        return total / weight
+
+    def quantiles(self, X: Array, levels: Sequence[float], *, noise: bool = False) -> Array:
+        """Of y: (q, m)."""
+        return self._quantiles(*self._moments(X, noise), levels)
+
+    def left_out(self, levels: Sequence[float]) -> tuple[Array, Array, Array]:
+        """Mean, standard deviation and quantiles of each fitted trial's y, given all others."""
+        mean, variance = self._left_out
+        return *self._mean_and_sd(mean, variance), self._quantiles(mean, variance, levels)
+
+    def left_out_levels(self, y: Array) -> Array:
+        """The probability of less than ``y``, of each fitted trial given all others."""
+        mean, variance = self._left_out
+        return self._below(y, mean, np.sqrt(variance))
+
+    @cached_property
+    def _left_out(self) -> tuple[Array, Array]:
+        found = [view.model.left_out_moments(view.theta) for view in self._views]
+        return np.array([m for m, _ in found]), np.array([v for _, v in found])
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the fitted values."""
+        scale = self._views[0].scale
+        return float(np.ldexp(scale.spread, scale.exponent))
+
+    @one_thread()
+    def _moments(self, X: Array, noise: bool) -> tuple[Array, Array]:
+        """Of z, by view: (V, m) each."""
+        mean, variance = np.empty((2, len(self._views), len(X)))
+        paths = self._space.tree.rows_by_path(X)
+        for i, view in enumerate(self._views):
+            for path, rows in paths.items():
+                belief = view.posterior.on_path(path)
+                mean[i, rows], variance[i, rows] = belief.moments(X[rows])
+            variance[i] += view.noise if noise else 0.0
+        return mean, variance
+
+    def _mean_and_sd(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        weights = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
+        z = mean[..., None] + np.sqrt(variance)[..., None] * _NODES
+        y = np.array([view.scale.to_y(one) for view, one in zip(self._views, z, strict=True)])
+        centre = np.einsum("v,vmk,k->m", self._weights, y, weights)
+        away = y - centre[:, None]
+        size = size_of(away)
+        square = np.einsum("v,vmk,k->m", self._weights, (away / size) ** 2, weights)
+        return centre, size * np.sqrt(square)
+
+    def _quantiles(self, mean: Array, variance: Array, levels: Sequence[float]) -> Array:
+        sd = np.sqrt(variance)
+        ends = np.array([mean - _REACH * sd, mean + _REACH * sd])
+        scales = [view.scale for view in self._views]
+        at = np.array([scale.to_y(ends[:, i]) for i, scale in enumerate(scales)])  # (V, 2, m)
+        low = np.broadcast_to(at[:, 0].min(axis=0), (len(levels), mean.shape[1])).copy()
+        high = np.broadcast_to(at[:, 1].max(axis=0), low.shape).copy()
+        wanted = np.asarray(levels, dtype=float)[:, None]
+        for _ in range(_HALVINGS):
+            middle = 0.5 * low + 0.5 * high
+            below = self._below(middle, mean, sd)
+            low, high = (
+                np.where(below < wanted, middle, low),
+                np.where(below < wanted, high, middle),
+            )
+        return 0.5 * low + 0.5 * high
+
+    def _below(self, y: Array, mean: Array, sd: Array) -> Array:
+        """The probability of less than y."""
+        below = np.zeros(np.shape(y))
+        for i, view in enumerate(self._views):
+            below += view.weight * ndtr((view.scale.to_z(y) - mean[i]) / sd[i])
+        return below
+
+    # -- all rows together -------------------------------------------------------------------
+
+    @one_thread()
+    def draws(self, X: Array, n: int = DRAWS) -> Array:
+        """Sample functions at rows of any paths: (S, m); they come in pairs about a mean.
+
+        The same ones for the same rows, so that what is said about a study does not change.
+        """
+        rng = np.random.default_rng(0)
+        found = []
+        for view, pairs in zip(self._views, self._pairs(n), strict=True):
+            if pairs:
+                mean, covariance = view.posterior.joint(X)
+                away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
+                found.append(view.scale.to_y(np.vstack([mean + away, mean - away])))
+        return np.vstack(found)
+
+    def _pairs(self, n: int) -> list[int]:
+        """How many pairs of draws each view has: as its weight says, none left over."""
+        ends = np.round(np.cumsum(self._weights) / self._weights.sum() * max(n // 2, 1)).astype(int)
+        return [int(k) for k in np.diff(ends, prepend=0)]
+
+
+def size_of(values: Array) -> float:
+    """The largest magnitude, by which to divide before squaring; 1 where all is zero."""
+    return float(np.max(np.abs(values), initial=0.0)) or 1.0
+
+
+def root(covariance: Array) -> Array:
+    """A matrix R with R R' = covariance, which may be singular.
+
+    Where trials leave no doubt, a covariance is rounding and has no Cholesky factor.
+    """
+    try:
+        return cholesky(covariance)[0]
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def interval_levels(level: float) -> tuple[float, float]:
+    """The quantiles between which a central interval lies."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level!r} must lie between 0 and 1, as 0.9 does")
+    return 0.5 - level / 2, 0.5 + level / 2

@@ -1,0 +1,257 @@
+"""What parameters do: effects, interactions, importance, the trials of a branch side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bosquet.data import History, Trial
+from bosquet.errors import ModelError
+from bosquet.explain import Effect, Importance
+from bosquet.plots.axes import axis, is_number, shown
+from bosquet.plots.source import model_for
+from bosquet.plots.theme import (
+    BLUE,
+    GREY,
+    ORANGE,
+    colour_scale,
+    faded,
+    figure,
+    number,
+    percent,
+    text,
+)
+from bosquet.space import Space
+from bosquet.space.tree import Dimension
+
+_COLUMNS = 3
+_TICKS = 4  # of a panel
+_MOST = 12  # effects in one figure
+_BARS = 20  # parameters in one figure of importance
+_WEAK = 0.02  # shares of interactions below it are not worth a sentence
+
+
+def effects(
+    source: Any,
+    branch: str | Mapping[str, Any] | None = None,
+    parameters: Sequence[str] | None = None,
+) -> Any:
+    """What each parameter of a branch does, averaged over the others, with 90 % intervals.
+
+    ``branch`` is as in `Model.effects`. Ticks at the lower edge are the branch's trials.
+    """
+    model = model_for(source)
+    found = model.effects(branch, parameters)
+    if not found:
+        raise ModelError("this branch has no parameters, and so nothing has an effect there")
+    more = f"; {len(found) - _MOST} smaller ones are not shown" if len(found) > _MOST else ""
+    space, label = model.space, found[0].branch
+    first = found[0]
+    where = f"In {text(label)}, " if label else ""
+    name = text(_of(space, first.parameter).name)
+    moved = f"{first.spread:.3g}"
+    title = f"{where}{name} does most: {moved} from its best to its worst value"
+    trials = [t for t in model.history.complete if space.path_label(t.config) == label]
+    found = found[:_MOST]
+    columns = min(_COLUMNS, len(found))
+    rows = -(-len(found) // columns)
+    made = figure(
+        title, f"averaged over the other parameters; bands: 90 %{more}", height=110 + 230 * rows
+    )
+    ends = [end for e in found for end in (e.level + e.low.min(), e.level + e.high.max())]
+    margin = 0.05 * (max(ends) - min(ends))
+    span = [min(ends) - 2 * margin, max(ends) + margin]
+    for i, effect in enumerate(found):
+        _add_effect(made, effect, _of(space, effect.parameter), trials, i, columns, rows, span)
+    return made
+
+
+def _of(space: Space, qualified: str) -> Dimension:
+    return space.tree.by_qualified_name[qualified]
+
+
+def _add_effect(
+    made: Any,
+    effect: Effect,
+    dimension: Dimension,
+    trials: Sequence[Trial],
+    i: int,
+    columns: int,
+    rows: int,
+    span: Sequence[float],
+) -> None:
+    """The i-th panel."""
+    column, row = i % columns, i // columns
+    width, height = 1.0 / columns, 1.0 / rows
+    suffix = "" if i == 0 else str(i + 1)
+    left, bottom = column * width, 1.0 - (row + 1) * height
+    domain = {
+        "x": [left, left + width - 0.04],
+        "y": [bottom + 0.3 / rows * 0.8, bottom + height - 0.02],
+    }
+    made.update_layout(
+        {
+            f"xaxis{suffix}": axis(dimension, _TICKS)
+            | {"domain": domain["x"], "anchor": f"y{suffix}"},
+            f"yaxis{suffix}": {
+                "domain": domain["y"],
+                "anchor": f"x{suffix}",
+                "range": list(span),
+                "showticklabels": column == 0,
+                "title": "objective" if column == 0 else None,
+            },
+        }
+    )
+    axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "showlegend": False}
+    x = shown(dimension, effect.values)
+    mean, low, high = (effect.level + part for part in (effect.mean, effect.low, effect.high))
+    if is_number(dimension):
+        band = {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]], "fill": "toself", "mode": "lines"}
+        made.add_scatter(**band, line={"width": 0}, fillcolor=faded(BLUE), hoverinfo="skip", **axes)
+        made.add_scatter(x=x, y=mean, mode="lines", line={"color": BLUE, "width": 2}, **axes)
+    else:
+        error = {"type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low}
+        marker = {"color": BLUE, "size": 9}
+        made.add_scatter(x=x, y=mean, mode="markers", marker=marker, error_y=error, **axes)
+    tried = [t.config[dimension.name] for t in trials if dimension.name in t.config]
+    made.add_scatter(
+        x=shown(dimension, tried),
+        y=[span[0] + 0.03 * (span[1] - span[0])] * len(tried),
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 7, "line": {"width": 1, "color": GREY}},
+        hoverinfo="skip",
+        **axes,
+    )
+
+
+def interaction(
+    source: Any,
+    first: str | None = None,
+    second: str | None = None,
+    branch: str | Mapping[str, Any] | None = None,
+) -> Any:
+    """The model's mean over two parameters of a branch, with its trials.
+
+    Without names, those that interact most.
+    """
+    model = model_for(source)
+    pairs = model.interactions(branch, None if first is None or second is None else [first, second])
+    if not pairs:
+        raise ModelError("this branch has fewer than two parameters: nothing interacts there")
+    pair = pairs[0]
+    surface = model.surface(*pair.parameters, branch)
+    space = model.space
+    a, b = (_of(space, name) for name in pair.parameters)
+    names = f"{text(a.name)} and {text(b.name)}"
+    title = f"{names} act almost independently"
+    if pair.share >= _WEAK:
+        title = f"{names}: {percent(pair.share)} of the variance is theirs only together"
+    where = f"{text(pair.branch)}; " if pair.branch else ""
+    made = figure(
+        title, f"{where}mean of the model over all other parameters; dots: trials", height=480
+    )
+    kind = made.add_contour if is_number(a) and is_number(b) else made.add_heatmap
+    kind(
+        x=shown(a, surface.x),
+        y=shown(b, surface.y),
+        z=surface.mean,
+        colorscale=colour_scale(model.history.direction),
+        colorbar={
+            "title": {"text": "objective", "font": {"size": 12}},
+            "outlinewidth": 0,
+            "thickness": 14,
+        },
+        opacity=0.9,
+        hovertemplate="%{x}, %{y}: %{z:.4g}<extra></extra>",
+    )
+    trials = [t for t in model.history.complete if space.path_label(t.config) == pair.branch]
+    _add_tried(made, model.history, a, b, trials)
+    made.update_layout(xaxis=axis(a), yaxis=axis(b))
+    return made
+
+
+def _add_tried(
+    made: Any, history: History, a: Dimension, b: Dimension, trials: Sequence[Trial]
+) -> None:
+    best = min(trials, key=history.loss, default=None)
+    for some, name, symbol, size in (
+        ([t for t in trials if t is not best], "trials", "circle", 7),
+        ([] if best is None else [best], "best of the branch", "star", 14),
+    ):
+        made.add_scatter(
+            x=shown(a, [t.config[a.name] for t in some]),
+            y=shown(b, [t.config[b.name] for t in some]),
+            mode="markers",
+            name=name,
+            marker={
+                "symbol": symbol,
+                "size": size,
+                "color": "white",
+                "line": {"color": "#444", "width": 1},
+            },
+            text=[f"trial {t.number}: {t.value:.4g}" for t in some],
+            hovertemplate="%{text}<extra></extra>",
+        )
+
+
+def importance(source: Any) -> Any:
+    """How much each parameter moves the objective where it is active, and each choice."""
+    model = model_for(source)
+    found = model.importance()
+    shown_ones = found[:_BARS][::-1]
+    first = found[0]
+    where = f" in {text(first.condition)}" if first.condition else ""
+    name = text(_of(model.space, first.parameter).name)
+    title = f"{name} matters most: {percent(first.share)} of the variance{where}"
+    more = f"; {len(found) - _BARS} smaller ones are not shown" if len(found) > _BARS else ""
+    made = figure(
+        title,
+        f"where a parameter is active; lines: 90 % intervals{more}",
+        height=140 + 28 * len(shown_ones),
+    )
+    for kind, colour, legend in (
+        ("parameter", BLUE, "parameter"),
+        ("choice", ORANGE, "choice of a branch"),
+    ):
+        some = [one for one in shown_ones if one.kind == kind]
+        if some:
+            _add_bars(made, some, colour, legend)
+    order = [text(one.parameter) for one in shown_ones]
+    made.update_yaxes(
+        categoryorder="array", categoryarray=order, ticks="outside", tickcolor="rgba(0,0,0,0)"
+    )
+    made.update_xaxes(
+        title="standard deviation of the objective when this alone changes", rangemode="tozero"
+    )
+    made.update_layout(legend={"y": -60 / (28 * len(shown_ones) + 30)})
+    return made
+
+
+def _add_bars(made: Any, some: Sequence[Importance], colour: str, legend: str) -> None:
+    made.add_bar(
+        x=[one.sd for one in some],
+        y=[text(one.parameter) for one in some],
+        orientation="h",
+        name=legend,
+        marker={"color": faded(colour, 0.75), "line": {"width": 0}},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [max(one.high - one.sd, 0.0) for one in some],
+            "arrayminus": [max(one.sd - one.low, 0.0) for one in some],
+            "color": GREY,
+            "thickness": 1.5,
+            "width": 4,
+        },
+        text=[percent(one.share) for one in some],
+        hovertext=[
+            f"{text(one.parameter)}<br>{number(one.sd)} ({number(one.low)} to {number(one.high)})"
+            f"<br>{percent(one.share)} of the variance in "
+            f"{text(one.condition or 'the whole space')}, {percent(one.alone)} alone"
+            for one in some
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+        textposition="inside",
+        insidetextanchor="start",
+        insidetextfont={"color": "white", "size": 11},
+    )

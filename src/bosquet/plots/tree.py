@@ -1,0 +1,265 @@
+"""The tree of a space as a picture: where the budget went, and whether a branch deserves more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bosquet.data import History, Trial
+from bosquet.explain import BranchBest
+from bosquet.plots.source import history_of, model_or_reason
+from bosquet.plots.theme import (
+    BLUE,
+    FAINT,
+    GREY,
+    ORANGE,
+    RED,
+    SKY,
+    figure,
+    number,
+    percent,
+    spread_of,
+    text,
+)
+
+_ROW = 44  # pixels of a branch
+_MOST = 24  # branches drawn, the best first
+_HOPE = 0.05  # chances below it are called unlikely
+_SIZES = 10, 26  # of a node, by its share of the trials
+
+
+@dataclass
+class Branch:
+    """One row of the picture."""
+
+    label: str
+    trials: list[Trial] = field(default_factory=list)
+    best: Trial | None = None
+    predicted: BranchBest | None = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.label.split(", ")) if self.label else ("all",)
+
+    @property
+    def failed(self) -> int:
+        return sum(trial.state == "failed" for trial in self.trials)
+
+
+def tree(source: Any) -> Any:
+    """Every branch with its trials, failures, best value, and the best that the model sees there.
+
+    The circles at the left grow with the trials of a branch; their colour is the chance that the
+    branch has something better than the best trial of all.
+    """
+    history = history_of(source)
+    model, reason = model_or_reason(source)
+    branches = _branches(history, [] if model is None else model.best_predicted())
+    rows = {branch.label: -float(i) for i, branch in enumerate(branches)}
+    made = figure(_title(branches), text(reason, 200) or _subtitle(history, branches))
+    made.update_layout(
+        height=170 + _ROW * len(branches),
+        xaxis={"domain": [0, 0.42], "visible": False, "range": [-0.08, _right(branches)]},
+        xaxis2={"domain": [0.62, 1], "anchor": "y", "title": "objective"},
+        yaxis={"visible": False, "range": [-len(branches) + 0.4, 0.6]},
+    )
+    _add_nodes(made, history, branches, rows)
+    _add_counts(made, branches, rows)
+    _add_values(made, history, branches, rows)
+    return made
+
+
+def _right(branches: list[Branch]) -> float:
+    """The right end of the tree: the deepest leaves are at 1, their labels beyond."""
+    return 1.08 + 0.03 * min(20, max((len(branch.parts[-1]) for branch in branches), default=0))
+
+
+def _branches(history: History, predicted: list[BranchBest]) -> list[Branch]:
+    """Best first by what was found, then by what is predicted; in the order of the tree."""
+    by_label = {one.branch: Branch(one.branch, predicted=one) for one in predicted}
+    for path in history.space.tree.paths() if history.space.n_paths <= _MOST else ():
+        label = history.space.tree.path_label(path)
+        by_label.setdefault(label, Branch(label))
+    for trial in history.trials:
+        label = history.space.path_label(trial.config)
+        by_label.setdefault(label, Branch(label)).trials.append(trial)
+    for label, trial in history.best_by_path().items():
+        by_label[label].best = trial
+    losses = {
+        label: history.loss(one.best) if one.best else np.inf for label, one in by_label.items()
+    }
+    kept = sorted(by_label.values(), key=lambda one: losses[one.label])[:_MOST]
+    first: dict[tuple[str, ...], int] = {}  # by every beginning of a path, the best branch below it
+    for branch in kept:
+        for depth in range(len(branch.parts) + 1):
+            first.setdefault(branch.parts[:depth], len(first))
+    return sorted(kept, key=lambda one: [first[one.parts[: d + 1]] for d in range(len(one.parts))])
+
+
+def _title(branches: list[Branch]) -> str:
+    seen = [branch for branch in branches if branch.best]
+    if not seen:
+        return "No branch has brought a value yet"
+    best = seen[0]
+    told = f"{text(best.label)} is best so far"
+    if len(branches) == 1:
+        value = 0.0 if best.best is None else best.best.value or 0.0
+        told = f"The best of {len(best.trials)} trials has {number(value)}"
+    hopes = [branch for branch in branches if branch.predicted]
+    if not hopes:
+        return told
+    most = max(hopes, key=lambda b: b.predicted.chance if b.predicted else 0.0)
+    chance = most.predicted.chance if most.predicted else 0.0
+    if chance < _HOPE:
+        return f"{told}; a new best is unlikely anywhere"
+    if len(branches) == 1:
+        return f"{told}; the chance of a better one is {percent(chance)}"
+    where = "there" if most is best else f"in {text(most.label)}"
+    return f"{told}; a new best is most likely {where} ({percent(chance)})"
+
+
+def _subtitle(history: History, branches: list[Branch]) -> str:
+    left = len(
+        {history.space.path_label(t.config) for t in history.trials} - {b.label for b in branches}
+    )
+    more = f"; {left} more branches with trials are not shown" if left else ""
+    return f"circle: trials; colour: chance of a new best; diamonds: what the model expects{more}"
+
+
+# -- the tree --------------------------------------------------------------------------------
+
+
+def _prefixes(branches: list[Branch]) -> Iterator[tuple[tuple[str, ...], list[Branch]]]:
+    """Every beginning of a path, and the branches below it."""
+    below: dict[tuple[str, ...], list[Branch]] = {}
+    for branch in branches:
+        for depth in range(len(branch.parts) + 1):
+            below.setdefault(branch.parts[:depth], []).append(branch)
+    yield from below.items()
+
+
+def _is_leaf(prefix: tuple[str, ...], below: list[Branch]) -> bool:
+    return len(below) == 1 and below[0].parts == prefix
+
+
+def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[str, float]) -> None:
+    depth = max(len(branch.parts) for branch in branches)
+    at = {
+        prefix: (len(prefix) / depth, float(np.mean([rows[b.label] for b in below])))
+        for prefix, below in _prefixes(branches)
+    }
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for prefix, (right, height) in at.items():
+        if prefix:
+            left, parent = at[prefix[:-1]]
+            bend = left + 0.12 * (right - left)
+            x += [left, bend, bend, right, None]
+            y += [parent, parent, height, height, None]
+    line = {"color": GREY, "width": 1.5, "shape": "linear"}
+    made.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+    shown = list(_prefixes(branches))
+    trials = [sum(len(b.trials) for b in below) for _, below in shown]
+    chances = [
+        max((b.predicted.chance for b in below if b.predicted), default=None) for _, below in shown
+    ]
+    least, most = _SIZES
+    made.add_scatter(
+        x=[at[prefix][0] for prefix, _ in shown],
+        y=[at[prefix][1] for prefix, _ in shown],
+        mode="markers+text",
+        text=[text(prefix[-1]) if prefix else "" for prefix, _ in shown],
+        # A leaf has its row for itself; above it, its label would cross the lines to its siblings.
+        textposition=["middle right" if _is_leaf(*one) else "top left" for one in shown],
+        cliponaxis=False,
+        showlegend=False,
+        marker={
+            "size": [least + (most - least) * n / max(len(history), 1) for n in trials],
+            "color": [0.0 if chance is None else chance for chance in chances],
+            "cmin": 0.0,
+            "cmax": 1.0,
+            "colorscale": [[0.0, "#9AA0A8"], [0.5, SKY], [1.0, BLUE]],
+            "line": {"width": 0},
+            "opacity": 1.0,
+        },
+        hovertext=[
+            f"{text(', '.join(prefix) or 'all')}<br>{n} trials, "
+            f"{sum(b.failed for b in below)} failed"
+            + ("" if chance is None else f"<br>chance of a new best {percent(chance)}")
+            for (prefix, below), n, chance in zip(shown, trials, chances, strict=True)
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _add_counts(made: Any, branches: list[Branch], rows: dict[str, float]) -> None:
+    """Between the tree and the values: trials, failures, the chance of more."""
+    for branch in branches:
+        counted = f"{len(branch.trials)} trials"
+        if branch.failed:
+            counted += f", <span style='color:{RED}'>{branch.failed} failed</span>"
+        if branch.predicted is not None:
+            counted += f"<br>new best: {percent(branch.predicted.chance)}"
+        made.add_annotation(
+            x=0.455,
+            xref="paper",
+            y=rows[branch.label],
+            yref="y",
+            text=counted,
+            showarrow=False,
+            xanchor="left",
+            align="left",
+            font={"size": 12},
+        )
+
+
+def _add_values(
+    made: Any, history: History, branches: list[Branch], rows: dict[str, float]
+) -> None:
+    values = [t.value for t in history.complete if t.value is not None]
+    spread = spread_of(values)
+    predicted = [branch for branch in branches if branch.predicted]
+    if predicted:
+        bests = [b.predicted for b in predicted if b.predicted]
+        made.add_scatter(
+            x=[one.mean for one in bests],
+            y=[rows[b.label] - 0.14 for b in predicted],
+            xaxis="x2",
+            mode="markers",
+            name="best by the model (90 % interval)",
+            marker={"symbol": "diamond", "size": 9, "color": ORANGE},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [one.high - one.mean for one in bests],
+                "arrayminus": [one.mean - one.low for one in bests],
+                "color": ORANGE,
+                "thickness": 1.5,
+                "width": 4,
+            },
+            text=[" to ".join(number(end, spread) for end in (one.low, one.high)) for one in bests],
+            hovertemplate="model: %{x}, 90 % in %{text}<extra></extra>",
+        )
+    seen = [branch for branch in branches if branch.best]
+    made.add_scatter(
+        x=[b.best.value for b in seen if b.best],
+        y=[rows[b.label] + 0.14 for b in seen],
+        xaxis="x2",
+        mode="markers+text",
+        name="best trial",
+        marker={"symbol": "circle", "size": 9, "color": BLUE},
+        text=[number(b.best.value or 0.0, spread) for b in seen if b.best],
+        textposition="middle right",
+        textfont={"size": 11},
+        cliponaxis=False,
+        hovertemplate="best trial: %{x}<extra></extra>",
+    )
+    ends = [b.best.value or 0.0 for b in seen if b.best]
+    ends += [end for b in predicted if b.predicted for end in (b.predicted.low, b.predicted.high)]
+    if ends:
+        width = max(ends) - min(ends) or 1.0
+        made.update_layout(xaxis2={"range": [min(ends) - 0.05 * width, max(ends) + 0.2 * width]})
+    made.update_layout(xaxis2={"gridcolor": FAINT, "zeroline": False, "nticks": 5})

@@ -1,0 +1,109 @@
+"""What to do next with a study, in two sentences from its model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bosquet.data import History, Trial
+from bosquet.errors import ModelError
+from bosquet.explain import BranchBest, Model
+from bosquet.space import Choice
+from bosquet.space.parameter import Parameter
+from bosquet.text import listed
+
+_HOPE = 0.05  # the chance of a better configuration from which on a branch is worth more trials
+_HOPELESS = 0.01
+_EDGE = 0.01  # of the range of a parameter, as its unit coordinate counts it
+_FEW_VALUES = 5  # of an integer: one with fewer is at a bound by chance
+
+
+def advice(history: History, model: Model | None, reason: str = "") -> str:
+    """Two sentences; ``reason`` says why there is no model."""
+    best = history.best
+    if best is None:
+        return (
+            "No trial has brought a value yet. Look at the failures below: they say what to mend "
+            "before more trials are worth their time."
+            if history.failed
+            else "No trial has ended yet. Advice needs some."
+        )
+    bounds = _bounds_text(at_bounds(history, best))
+    if model is None:
+        return f"Run more trials: {reason.rstrip('.')}. {bounds or _NO_BOUNDS}."
+    try:
+        branches = model.best_predicted()
+    except ModelError as error:
+        return f"Run more trials: {str(error).rstrip('.')}. {bounds or _NO_BOUNDS}."
+    dropped = _dropped_text(history, branches)
+    second = "; and ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
+    return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}."
+
+
+_NO_BOUNDS = "No parameter of the best configuration is at a bound of its range"
+
+
+def _hope_text(branches: list[BranchBest]) -> str:
+    """Which branch is worth more trials, and what they may gain."""
+    most = max(branches, key=lambda branch: branch.gain, default=None)
+    where = f" in {most.branch}" if most is not None and most.branch else ""
+    if most is None or most.chance < _HOPE:
+        everywhere = " on any branch" if len(branches) > 1 else ""
+        return (
+            "More trials of this space are hardly worth it: the model sees a chance below "
+            f"{100 * _HOPE:.0f}\u00a0% of a better configuration{everywhere}."
+        )
+    return (
+        f"More trials are worth most{where}: the model gives {_percent(most.chance)} to a better "
+        f"configuration there, and expects the best value to improve by {most.gain:.2g}."
+    )
+
+
+def _dropped_text(history: History, branches: list[BranchBest]) -> str:
+    """Which branches can be left out of further runs."""
+    best = history.best
+    own = "" if best is None else history.space.path_label(best.config)
+    hopeless = [b.branch for b in branches if b.chance < _HOPELESS and b.branch not in ("", own)]
+    if not hopeless:
+        return ""
+    each = " each" if len(hopeless) > 1 else ""
+    return (
+        f"{listed(hopeless, separator='; ', width=160)} can be dropped, with a chance of something "
+        f"better below {100 * _HOPELESS:.0f}\u00a0%{each}"
+    )
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.0f}\u00a0%" if chance < 0.99 else "over 99\u00a0%"
+
+
+def at_bounds(history: History, trial: Trial) -> list[str]:
+    """Parameters of a trial, by short name, whose value is at an end of a range."""
+    space = history.space
+    units = np.asarray(space.to_unit(trial.config))
+    active = space.activity(units[None, :])[0]
+    return [
+        d.name
+        for d in space.dimensions
+        if active[d.index] and _at_bound(d.parameter, trial.config[d.name], units[d.index])
+    ]
+
+
+def _at_bound(parameter: Parameter, value: Any, unit: float) -> bool:
+    if isinstance(parameter, Choice) or parameter.n_values < _FEW_VALUES:
+        return False
+    if parameter.is_continuous:
+        return bool(min(unit, 1.0 - unit) < _EDGE)
+    first, last = parameter.from_unit(np.array([0.0, 1.0]))
+    return value in (first, last)
+
+
+def _bounds_text(names: list[str]) -> str:
+    if not names:
+        return ""
+    what = "A wider range" if len(names) == 1 else "Wider ranges"
+    return (
+        f"{what} of {listed(names, width=120)} may hold something better, as the best "
+        "configuration is at a bound"
+    )

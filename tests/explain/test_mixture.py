@@ -1,0 +1,70 @@
+"""Moments, quantiles and draws of several posteriors agree with each other."""
+
+import numpy as np
+import pytest
+
+from bosquet import Float, Space
+from bosquet.explain.fit import fit_views
+from bosquet.explain.mixture import Mixture, interval_levels, root
+from tests.explain.studies import studied, tree_space, tree_value
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    """Values over several powers of ten, which a model transforms."""
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    history = studied(space, lambda c: float(np.exp(6 * c["x"] + 2 * c["y"])), 14)
+    _, views = fit_views(history)
+    return Mixture(space, views), views, space
+
+
+def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
+    mixture, views, space = skewed
+    assert any(view.scale.lam != 1.0 for view in views)
+    X = space.to_unit(space.sample(5, 6))
+    rng = np.random.default_rng(0)
+    drawn = []
+    for view in views:
+        mean, variance = view.posterior.on_path((0,)).moments(X)
+        n = round(200_000 * view.weight)
+        z = mean + np.sqrt(variance) * rng.standard_normal((n, len(X)))
+        drawn.append(view.scale.to_y(z))
+    y = np.vstack(drawn)
+    mean, sd = mixture.mean_and_sd(X)
+    np.testing.assert_allclose(mean, y.mean(axis=0), rtol=0.02, atol=0.02 * sd.max())
+    np.testing.assert_allclose(sd, y.std(axis=0), rtol=0.1)
+    levels = [0.05, 0.5, 0.95]
+    np.testing.assert_allclose(
+        mixture.quantiles(X, levels),
+        np.quantile(y, levels, axis=0),
+        rtol=0.05,
+        atol=0.05 * sd.max(),
+    )
+
+
+def test_draws_have_the_moments_of_the_mixture():
+    space = tree_space()
+    _, views = fit_views(studied(space, tree_value, 12))
+    mixture = Mixture(space, views)
+    X = space.to_unit(space.sample(3, 8))
+    drawn = mixture.draws(X, 4000)
+    mean, sd = mixture.mean_and_sd(X)
+    np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.1 * sd.max())
+    np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.15, atol=1e-4)
+    np.testing.assert_array_equal(mixture.draws(X), mixture.draws(X))
+    np.testing.assert_allclose(mixture.levels(X), mean, atol=2 * sd.max())
+
+
+def test_levels_of_an_interval():
+    assert interval_levels(0.9) == pytest.approx((0.05, 0.95))
+    for level in (0.0, 1.0, 90):
+        with pytest.raises(ValueError, match=f"level={level}.* must lie between 0 and 1"):
+            interval_levels(level)
+
+
+def test_the_root_of_a_covariance_may_be_singular():
+    rounding = 1e-9 * np.array([[1.0, -0.6, -0.6], [-0.6, 1.0, -0.6], [-0.6, -0.6, 1.0]])
+    for covariance in (np.diag([1.0, 2.0]), np.ones((3, 3)), np.zeros((2, 2))):
+        R = root(covariance)
+        np.testing.assert_allclose(R @ R.T, covariance, atol=1e-6)
+    assert np.isfinite(root(rounding)).all()

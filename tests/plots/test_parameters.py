@@ -1,0 +1,45 @@
+"""Effects, interactions and importance as pictures."""
+
+import pytest
+
+import bosquet as bq
+from bosquet import plots
+
+
+def test_effects_have_a_panel_for_every_parameter(history):
+    made = plots.effects(history, "model=svm, kernel=rbf")
+    titles = {made.layout[name].title.text for name in made.layout if name.startswith("xaxis")}
+    assert {"lr", "scale", "C", "gamma"} <= titles
+    assert made.layout.title.text.startswith("In model=svm, kernel=rbf, ")
+    one = plots.effects(history, "model=forest", ["depth"])
+    assert "depth" in one.layout.title.text
+    choices = bq.Space({"m": bq.Choice({"a": {}, "b": {"x": bq.Float(0, 1)}})})
+    trials = [bq.Trial(i, {"m": "b", "x": i / 8}, "complete", i / 9) for i in range(8)]
+    trials.append(bq.Trial(8, {"m": "a"}, "complete", 0.5))
+    with pytest.raises(bq.ModelError, match="this branch has no parameters"):
+        plots.effects(bq.History(choices, trials), "m=a")
+
+
+def test_an_interaction_has_the_trials_of_its_branch(history):
+    made = plots.interaction(history, "C", "gamma", "model=svm, kernel=rbf")
+    there = [
+        t for t in history.complete
+        if history.space.path_label(t.config) == "model=svm, kernel=rbf"
+    ]  # fmt: skip
+    points = [trace for trace in made.data if trace.type == "scatter"]
+    assert sum(len(trace.x) for trace in points) == len(there)
+    assert made.data[0].type == "contour"
+    mixed = plots.interaction(history, "scale", "depth", "model=forest")
+    assert mixed.data[0].type == "heatmap"
+    single = bq.Space({"x": bq.Float(0, 1)})
+    trials = [bq.Trial(i, c, "complete", c["x"]) for i, c in enumerate(single.sample(0, 5))]
+    with pytest.raises(bq.ModelError, match="fewer than two parameters"):
+        plots.interaction(bq.History(single, trials))
+
+
+def test_importance_has_a_bar_for_every_parameter_and_choice(history):
+    made = plots.importance(history)
+    bars = {trace.name: list(trace.y) for trace in made.data}
+    assert set(bars["choice of a branch"]) == {"model", "model=svm/kernel"}
+    assert len(bars["parameter"]) == 5
+    assert "matters most" in made.layout.title.text

@@ -1,0 +1,35 @@
+"""The tree of the space: every branch once, with its trials."""
+
+import bosquet as bq
+from bosquet import plots
+from bosquet.plots.tree import Branch
+
+
+def test_every_branch_is_a_row_with_its_trials(history, text_of):
+    made = plots.tree(history)
+    counted = [note.text for note in made.layout.annotations]
+    assert len(counted) == 3
+    assert sum(int(text.split(" ")[0]) for text in counted) == len(history)
+    assert sum("failed" in text for text in counted) >= 1
+    by_name = {trace.name: trace for trace in made.data}
+    assert history.best.value in list(by_name["best trial"].x)
+    assert len(by_name["best by the model (90 % interval)"].x) == 3
+    assert "is best so far" in made.layout.title.text
+
+
+def test_before_there_is_a_model_the_tree_says_why(history):
+    few = bq.History(history.space, history.trials[:3])
+    made = plots.tree(few)
+    assert "a model needs at least 4 complete trials" in made.layout.title.subtitle.text
+    assert all("new best" not in note.text for note in made.layout.annotations)
+    empty = plots.tree(bq.History(history.space))
+    assert empty.layout.title.text == "No branch has brought a value yet"
+    assert [note.text for note in empty.layout.annotations] == ["0 trials"] * 3
+
+
+def test_a_space_without_branches_is_one_row():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    trials = [bq.Trial(i, c, "complete", c["x"] ** 2) for i, c in enumerate(space.sample(0, 6))]
+    made = plots.tree(bq.History(space, trials))
+    assert "The best of 6 trials has" in made.layout.title.text
+    assert Branch("").parts == ("all",)

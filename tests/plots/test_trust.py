@@ -1,0 +1,34 @@
+"""Whether the model is to be trusted, in words too."""
+
+import numpy as np
+
+import bosquet as bq
+from bosquet import plots
+
+SPACE = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+
+
+def made_of(value, n=25):
+    trials = [bq.Trial(i, c, "complete", value(c)) for i, c in enumerate(SPACE.sample(0, n))]
+    return bq.History(SPACE, trials)
+
+
+def test_a_smooth_function_is_predicted_well():
+    made = plots.predictions(made_of(lambda c: (c["x"] - 0.3) ** 2 + c["y"]))
+    assert made.layout.title.text == "The model predicts well"
+    points = [trace for trace in made.data if trace.mode == "markers"]
+    assert sum(len(trace.x) for trace in points) == 25
+
+
+def test_nothing_but_noise_is_hardly_predicted():
+    rng = np.random.default_rng(0)
+    history = made_of(lambda _: float(rng.standard_normal()))
+    assert plots.predictions(history).layout.title.text == "The model predicts hardly"
+    assert "as wide as they should be" in plots.calibration(history).layout.title.text
+
+
+def test_calibration_rises_from_none_to_all(history):
+    line = plots.calibration(history).data[-1]
+    assert list(line.y) == sorted(line.y)
+    assert line.y[-1] == 1.0
+    assert "90 % intervals hold" in plots.calibration(history).layout.title.subtitle.text

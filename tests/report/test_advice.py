@@ -1,0 +1,68 @@
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import bosquet as bq
+from bosquet.data import History, Trial
+from bosquet.explain import BranchBest
+from bosquet.report.advice import advice, at_bounds
+
+
+def fitted(*branches) -> Any:
+    """A model that expects what it is told to."""
+    bests = [
+        BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain) for label, chance, gain in branches
+    ]
+    return SimpleNamespace(best_predicted=lambda: bests)
+
+
+@pytest.fixture
+def history():
+    space = bq.Space(
+        {
+            "m": bq.Choice({"a": {"x": bq.Float(1e-3, 1, log=True)}, "b": {"n": bq.Int(1, 3)}}),
+            "k": bq.Int(0, 40),
+        }
+    )
+    trials = [
+        Trial(0, {"m": "a", "x": 1.0, "k": 7}).completed(bq.Evaluation(0.25)),
+        Trial(1, {"m": "b", "n": 3, "k": 40}).completed(bq.Evaluation(0.5)),
+    ]
+    return History(space, trials)
+
+
+def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
+    model = fitted(("m=a", 0.4, 0.01), ("m=b", 0.2, 0.034))
+    assert advice(history, model) == (
+        "More trials are worth most in m=b: the model gives 20\u00a0% to a better configuration "
+        "there, and expects the best value to improve by 0.034. A wider range of x may hold "
+        "something better, as the best configuration is at a bound."
+    )
+
+
+def test_when_to_stop_and_what_to_drop(history):
+    said = advice(history, fitted(("m=a", 0.04, 0.01), ("m=b", 0.001, 0.0)))
+    assert said.startswith("More trials of this space are hardly worth it: the model sees a chance")
+    assert said.endswith(
+        "; and m=b can be dropped, with a chance of something better below 1\u00a0%."
+    )
+
+
+def test_the_best_branch_is_never_dropped(history):
+    assert "dropped" not in advice(history, fitted(("m=a", 0.0, 0.0)))
+
+
+def test_without_a_model_or_a_value(history):
+    assert advice(history, None, "there are 2 trials.").startswith(
+        "Run more trials: there are 2 trials. A wider range of x"
+    )
+    failed = History(history.space, [Trial(0, {"m": "b", "n": 1, "k": 0}).failed("no")])
+    assert "Look at the failures below" in advice(failed, None)
+    assert advice(History(history.space), None) == "No trial has ended yet. Advice needs some."
+
+
+def test_bounds_of_few_values_do_not_count(history):
+    first, second = history.trials
+    assert at_bounds(history, first) == ["x"]
+    assert at_bounds(history, second) == ["k"]  # n has three values only
