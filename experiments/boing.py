@@ -127,7 +127,8 @@ pushing were not run.
 - **Ablations** of 150 evaluations, three seeds: fewer points inside (3 d) is worse; what else was
   changed (D.1, D.3, the units of targets) shows differences of the size of those between seeds.
 - **D.4**, one seed of 1,000 evaluations of Levy's function: BOinG+ and BOinG are at 1e-5 or below
-  after 500 and stay there, TuRBO is at 1.8 after 500 and at 2e-3 after 1,000.
+  after 500 and stay there, TuRBO is at 1.8 after 500 and at 2e-3 after 1,000. One seed decides
+  nothing about the paper's D.4, nor about its Figure 10.
 - **Targets.** Their zero was the mean of the trials inside until this was measured: on Ackley's
   function the run of seed 0 then stayed at 4.0 for 300 evaluations, asking at the edges of its
   subregions, where the model knew nothing and expected what it had seen at the good points.

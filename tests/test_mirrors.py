@@ -48,6 +48,7 @@ ELSEWHERE = {
     "models/tree_linear/gp.py": ("models/test_tree_linear.py", "moments_of_path"),
     "models/tree_linear/structure.py": ("models/test_tree_linear.py", "paths_through"),
     "report/export.py": ("test_terminal.py", "to_csv"),
+    "search/clique_tables.py": ("search/test_junction_tree.py", "plan_levels"),
     "search/region.py": ("search/test_subregion.py", "Region"),
     "space/optuna.py": ("integrations/test_optuna.py", "to_parameter"),
     "strategies/__init__.py": ("strategies/test_conformance.py", "STRATEGIES"),

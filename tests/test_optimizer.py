@@ -153,8 +153,12 @@ def test_what_a_user_does_to_a_config_stays_with_the_user(space):
 def test_the_papers_version_by_name(space):
     by_name = bq.Optimizer(space, "add-tree.paper").strategy
     assert vars(by_name) == vars(bq.strategies.AddTree.paper())
-    with pytest.raises(ValueError, match=r"strategy='add-tree\.else': after the dot there can"):
+    released = bq.Optimizer(space, "add-tree.released").strategy
+    assert vars(released) == vars(bq.strategies.AddTree.released())
+    with pytest.raises(ValueError, match=r"'add-tree' has no version 'else'; use 'add-tree', or "):
         bq.Optimizer(space, "add-tree.else")
+    with pytest.raises(ValueError, match=r"'tree-ei' has no version 'released'; use .*\.paper'$"):
+        bq.Optimizer(space, "tree-ei.released")
 
 
 def test_without_a_seed_runs_differ_and_can_be_repeated(space):

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 
 import bosquet as bq
-from bosquet.models.add_tree import add_tree, paper_add_tree
+from bosquet.models.add_tree import add_tree, paper_add_tree, released_add_tree
+from bosquet.models.gp import AdditiveGP
 from bosquet.models.transform import transform, yeo_johnson
 
 
@@ -29,6 +31,30 @@ def test_definition_4_on_the_papers_tree():
     assert covariance(components, eta, space, a, same_half) == pytest.approx(shared)
     assert covariance(components, eta, space, a, other_half) == 0.0
     assert covariance(components, eta, space, a, a) == pytest.approx(2 * variance)
+
+
+def test_one_length_scale_per_vertex():
+    """Section 5: sigma exp(-r^2 / 2 l^2), however many variables a vertex has."""
+    space = bq.Space({"a": bq.Float(0, 1), "b": bq.Float(0, 1)})
+    components, hyper = paper_add_tree(space)
+    assert hyper.names == ("variance own 0", "length own 0", "noise")
+    rng = np.random.default_rng(0)
+    X = space.to_unit(space.sample(rng, 12))
+    gp = AdditiveGP(components, hyper, X, space.tree.node_activity(X), rng.normal(size=12))
+    theta = np.array([0.3, -0.7, -3.0])
+    r2 = np.sum((X[0] - X[1]) ** 2)
+    expected = np.exp(0.3) * np.exp(-r2 / (2 * np.exp(-1.4)))
+    assert components[0].cross(X[:1], X[1:2], hyper.eta(theta))[0, 0] == pytest.approx(expected)
+    slope = approx_fprime(theta, lambda t: gp.log_posterior(t)[0], 1e-6)
+    np.testing.assert_allclose(gp.log_posterior(theta)[1], slope, rtol=1e-4, atol=1e-5)
+
+
+def test_the_released_covariance_has_unit_variances():
+    space = bq.benchmarks.small_balanced(shared=True).space
+    components, hyper = released_add_tree(space)
+    assert [c.kind for c in components] == ["constant"] + ["se"] * 6
+    assert all(name.startswith("length") for name in hyper.names)
+    assert {float(hyper.eta(hyper.mean)[c.variance]) for c in components} == {0.0}
 
 
 def test_components_of_the_default_model():

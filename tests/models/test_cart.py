@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bosquet as bq
-from bosquet.models.cart import Cart
+from bosquet.models.cart import Cart, thinned
 from tests.space.strategies import spaces
 
 
@@ -164,3 +164,54 @@ def test_on_any_space_leaves_are_a_partition_of_what_is_active(space, seed):
         cut[list(leaf.cell.allowed)] = True
         assert active[:, cut].all()
     assert set(np.concatenate([leaf.cell.rows for leaf in tree.leaves])) == set(range(40))
+
+
+# -- the rows of a path ----------------------------------------------------------------------
+
+
+def test_rows_of_a_path_are_nested_and_weigh_what_their_cells_do():
+    X, z = jagged(40)
+    leaf = max(Cart(box(), X, z).leaves, key=lambda leaf: len(leaf.path))
+    rows, weights = leaf.nested()
+    assert sorted(rows) == list(range(40))
+    for cell in leaf.path:
+        assert set(rows[: len(cell.rows)]) == set(cell.rows)
+    expected = [
+        sum(w for cell, w in zip(leaf.path, leaf.weights, strict=True) if row in cell.rows)
+        for row in rows
+    ]
+    np.testing.assert_allclose(weights, expected)
+    np.testing.assert_array_equal(leaf.nested(40)[0], rows)
+
+
+def test_many_rows_are_thinned_and_weigh_as_much_together():
+    X, z = jagged(200)
+    leaf = max(Cart(box(), X, z, 20).leaves, key=lambda leaf: len(leaf.path))
+    rows, weights = leaf.nested(40)
+    all_weights = leaf.nested()[1]
+    assert len(rows) <= 40
+    assert len(set(rows)) == len(rows)
+    assert len(np.intersect1d(rows, leaf.cell.rows)) == 20
+    assert weights.sum() == pytest.approx(all_weights.sum())
+    assert (np.diff(weights) <= 0).all()
+    assert thinned(np.arange(10), 4).tolist() == [0, 3, 6, 9]
+
+
+def test_distances_from_a_leaf():
+    space = tree_space()
+    X = space.to_unit(space.sample(0, 60))
+    tree = Cart(space, X, np.sin(9 * X.sum(axis=1)), 5)
+    for leaf in tree.leaves:
+        distances = tree.distances(leaf)
+        assert (distances[leaf.cell.rows] == -1.0).all()
+        others = np.setdiff1d(np.arange(60), leaf.cell.rows)
+        assert (distances[others] >= 0.0).all()
+        far = others[int(np.argmax(distances[others]))]
+        outside = np.maximum(leaf.cell.lower - X[far], X[far] - leaf.cell.upper)
+        options = [space.tree.choice(k).option_index(X[[far], k])[0] for k in leaf.cell.allowed]
+        wrong = [
+            o not in leaf.cell.allowed[k] for k, o in zip(leaf.cell.allowed, options, strict=True)
+        ]
+        ordered = [k for k in range(len(space)) if k not in leaf.cell.allowed]
+        expected = (np.maximum(outside[ordered], 0.0) ** 2).sum() + sum(wrong)
+        assert distances[far] == pytest.approx(expected)

@@ -43,6 +43,8 @@ OPTIONS = [
     {"features": "linear", "leaf": "own"},
     {"features": "fourier", "leaf": "own"},
     {"features": "linear", "leaf": "path", "hierarchical": False},
+    {"features": "raw", "leaf": "own", "hierarchical": False, "offsets": "scalar"},
+    {"features": "fourier", "leaf": "own", "offsets": "scalar"},
 ]
 
 
@@ -73,6 +75,8 @@ class Case:
         if weight.kind == "one-hot":
             value = parameter.from_unit(np.array([x[weight.dimension]]))[0]
             return [float(value == option) for option in parameter.options]
+        if weight.kind == "raw":
+            return [x[weight.dimension]]
         if weight.kind == "linear":
             return [2 * x[weight.dimension] - 1]
         omega, amplitude = frequencies()
@@ -125,6 +129,20 @@ class Case:
         diagonal = np.where(np.isnan(self.noise), learned, self.noise) + NOISE_FLOOR
         return self.covariance(self.X, self.X) + np.diag(diagonal)
 
+    def levels(self):
+        """b_p of every path with data by generalised least squares: the likelihood is highest."""
+        visited = list(dict.fromkeys(self.path(x) for x in self.X))
+        if self.model.offsets != "scalar":
+            return dict.fromkeys(visited, 0.0)
+        H = np.array([[float(self.path(x) == path) for path in visited] for x in self.X])
+        CH = np.linalg.solve(self.noisy(), H)
+        return dict(zip(visited, np.linalg.solve(H.T @ CH, CH.T @ self.y), strict=True))
+
+    def b(self, X):
+        """The level of every row; that of a path without data is the mean of the others."""
+        levels = self.levels()
+        return np.array([levels.get(self.path(x), np.mean(list(levels.values()))) for x in X])
+
     def queries(self, m=4):
         """Rows on one path, for several paths; some paths have no data."""
         X = self.space.to_unit(self.space.sample(self.rng, 40, by="path"))
@@ -154,9 +172,10 @@ def check_against_dense(case):
     """Value, gradient (relative to its largest entry) and posterior, to 1e-8."""
     C = case.noisy()
     inverse = np.linalg.inv(C)
-    alpha = inverse @ case.y
+    b = case.b(case.X)
+    alpha = inverse @ (case.y - b)
     value, gradient = case.gp.log_likelihood(case.theta)
-    expected = multivariate_normal(np.zeros(len(case.y)), C).logpdf(case.y)
+    expected = multivariate_normal(b, C).logpdf(case.y)
     assert value == pytest.approx(expected, rel=1e-8, abs=1e-8)
     W = 0.5 * (np.outer(alpha, alpha) - inverse)
     expected = [np.sum(W * dense_slope(case, i)) for i in range(len(case.theta))]
@@ -166,7 +185,7 @@ def check_against_dense(case):
     for path, Q in case.queries():
         mean, variance = posterior.on_path(path).moments(Q)
         cross = case.covariance(Q, case.X)
-        np.testing.assert_allclose(mean, cross @ alpha, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(mean, case.b(Q) + cross @ alpha, rtol=1e-8, atol=1e-8)
         prior = np.diag(case.covariance(Q, Q))
         expected = prior - np.einsum("ij,jk,ik->i", cross, inverse, cross)
         np.testing.assert_allclose(variance, expected, rtol=1e-8, atol=1e-8)
@@ -218,13 +237,12 @@ def test_posterior_of_the_weights(case):
     prior, C = case.sigma_c(), case.noisy()
     gain = np.linalg.solve(C, Z @ prior).T
     posterior = case.gp.posterior(case.theta)
-    np.testing.assert_allclose(posterior.weights_mean, gain @ case.y, atol=1e-8)
+    expected = gain @ (case.y - case.b(case.X))
+    np.testing.assert_allclose(posterior.weights_mean, expected, atol=1e-8)
     covariance = prior - gain @ Z @ prior
     draws = posterior.draw_weights(20_000, case.rng)
     sd = np.sqrt(np.diag(covariance))
-    np.testing.assert_allclose(
-        draws.mean(axis=0), gain @ case.y, atol=0.04 * (1 + sd.max(initial=0))
-    )
+    np.testing.assert_allclose(draws.mean(axis=0), expected, atol=0.04 * (1 + sd.max(initial=0)))
     if len(sd):
         found = np.cov(draws.T).reshape(covariance.shape)
         np.testing.assert_allclose(found, covariance, atol=0.04 * (1 + sd.max() ** 2))
@@ -242,15 +260,120 @@ def test_posterior_of_a_path(case):
         cross = z @ prior @ Z.T + s_b * same
         solved = np.linalg.solve(C, cross.T)
         mean, variance = posterior.moments_of_path(Q, path)
-        np.testing.assert_allclose(mean, solved.T @ case.y, atol=1e-8)
+        expected = case.b(Q) + solved.T @ (case.y - case.b(case.X))
+        np.testing.assert_allclose(mean, expected, atol=1e-8)
         before = np.einsum("ij,jk,ik->i", z, prior, z) + s_b
-        np.testing.assert_allclose(variance, before - np.sum(cross.T * solved, 0), atol=1e-8)
+        expected = before - np.sum(cross.T * solved, 0)
+        np.testing.assert_allclose(variance, expected, atol=1e-8)
         # The paper's version: b_p known, so that only c varies.
         plug_in, of_c = posterior.moments_of_path(Q, path, plug_in=True)
         np.testing.assert_allclose(plug_in, mean, atol=1e-12)
         left = prior - prior @ Z.T @ np.linalg.solve(C, Z @ prior)
         expected = np.maximum(np.einsum("ij,jk,ik->i", z, left, z), NOISE_FLOOR)
         np.testing.assert_allclose(of_c, expected, atol=1e-10)
+
+
+# -- Eq. (1) as printed ----------------------------------------------------------------------
+
+
+def matern52(a, b, variance, length):
+    r = np.sqrt(5.0) * np.abs(a[:, None] - b[None, :]) / length
+    return variance * (1 + r + r**2 / 3) * np.exp(-r)
+
+
+def test_equation_1_written_out_for_the_papers_tree():
+    """Figure 1, bottom: four leaves of one variable, c = (c_root, c_8, c_9), z = (1, r8, r9)."""
+    space = SPACES["tree"]
+    rng = np.random.default_rng(5)
+    configs = space.sample(rng, 24, by="path")
+    leaf = np.array([2 * c["x1"] + c.get("x2", c.get("x3")) for c in configs])
+    assert set(leaf) == {0, 1, 2, 3}
+    x = np.array([(c[f"x{4 + p}"] + 1) / 2 for p, c in zip(leaf, configs, strict=True)])
+    Z = np.array([[1.0, c.get("r8", 0.0), c.get("r9", 0.0)] for c in configs])
+    H = np.eye(4)[leaf]
+    y = rng.standard_normal(24)
+    X = space.to_unit(configs)
+    model = TreeLinear(
+        space,
+        list(space.tree.rows_by_path(X)),
+        features="raw",
+        hierarchical=False,
+        offsets="scalar",
+    )
+    names = {d.index: d.name for d in space.dimensions}
+    assert [names.get(w.dimension) for w in model.weights] == [None, "r8", "r9"]
+    assert len(model.hyper.names) == 4 + 4 + 3 + 1  # K_p, Sigma_c, noise; the offsets are profiled
+    theta = rng.uniform(-1, 0, len(model.hyper.names))
+    eta = model.hyper.eta(theta)
+    noise, sigma_c = np.exp(eta[-1]), np.diag([np.exp(eta[w.variance]) for w in model.weights])
+    kernels = [
+        present(model.leaf(space.path(configs[int(np.argmax(leaf == p))])).kernel) for p in range(4)
+    ]
+
+    def block(a, la, b, lb):
+        C = np.zeros((len(a), len(b)))
+        for p, kernel in enumerate(kernels):
+            i, j = np.flatnonzero(la == p), np.flatnonzero(lb == p)
+            v, length = np.exp(eta[kernel.variance]), np.exp(eta[kernel.lengths[0]])
+            C[np.ix_(i, j)] = matern52(a[i], b[j], v, length)
+        return C
+
+    C = Z @ sigma_c @ Z.T + block(x, leaf, x, leaf) + (noise + NOISE_FLOOR) * np.eye(24)
+    CH = np.linalg.solve(C, H)
+    b = np.linalg.solve(H.T @ CH, CH.T @ y)
+    gp = TreeGP(model, X, y)
+    value = multivariate_normal(H @ b, C).logpdf(y)
+    assert gp.log_likelihood(theta)[0] == pytest.approx(value, abs=1e-9)
+    for step in (1e-3, -1e-3):  # b is where the likelihood is highest
+        for p in range(4):
+            moved = multivariate_normal(H @ (b + step * np.eye(4)[p]), C).logpdf(y)
+            assert moved < value
+    posterior = gp.posterior(theta)
+    alpha = np.linalg.solve(C, y - H @ b)
+    left = sigma_c - sigma_c @ Z.T @ np.linalg.solve(C, Z @ sigma_c)
+    for config, p, own in zip(configs, leaf, x, strict=True):
+        other = config | {f"x{4 + p}": float(rng.uniform(-1, 1))}
+        at = space.to_unit(other)[None]
+        z = np.array([[1.0, other.get("r8", 0.0), other.get("r9", 0.0)]])
+        own = np.array([(other[f"x{4 + p}"] + 1) / 2])
+        k = z @ sigma_c @ Z.T + block(own, np.array([p]), x, leaf)
+        mean, variance = posterior.on_path(space.path(other)).moments(at)
+        assert mean[0] == pytest.approx(b[p] + (k @ alpha)[0], abs=1e-9)
+        prior = (z @ sigma_c @ z.T)[0, 0] + np.exp(eta[kernels[p].variance])
+        assert variance[0] == pytest.approx(prior - (k @ np.linalg.solve(C, k.T))[0, 0], abs=1e-9)
+        # Eq. (6): b_p is known, z' c is not.
+        mean, variance = posterior.moments_of_path(at, space.path(other), plug_in=True)
+        assert mean[0] == pytest.approx(b[p] + (z @ sigma_c @ Z.T @ alpha)[0], abs=1e-9)
+        assert variance[0] == pytest.approx((z @ left @ z.T)[0, 0], abs=1e-9)
+
+
+def test_scalar_offsets_are_not_shrunk_and_raw_values_not_centred():
+    """A level that the covariance calls absurd is taken as it is; at r = 0 there is no slope."""
+    space = SPACES["tree"]
+    rows = [{"x1": 0, "r8": r, "x2": 0, "x4": x} for r in (0.0, 1.0) for x in (-0.5, 0.0, 0.5)]
+    far = [{"x1": 1, "r9": 0.5, "x3": 0, "x6": x} for x in (-0.5, 0.5)]
+    X = space.to_unit([*rows, *far])
+    y = np.array([0.0] * 6 + [1e3] * 2)
+
+    def at_far(features, offsets):
+        model = TreeLinear(
+            space,
+            list(space.tree.rows_by_path(X)),
+            features=features,
+            hierarchical=False,
+            offsets=offsets,
+        )
+        posterior = TreeGP(model, X, y).posterior(model.hyper.mean)
+        return posterior.moments_of_path(X[[0, 3, 6]], space.path(far[0]), plug_in=True)
+
+    mean, _ = at_far("raw", "scalar")
+    np.testing.assert_allclose(mean, 1e3, atol=1e-6)
+    assert at_far("linear", "normal")[0][2] < 900  # the model of the default shrinks it
+
+    model = TreeLinear(space, [], features="raw", offsets="scalar")
+    leaf = model.leaf(space.path(rows[0]))
+    z = leaf.features(X[[0, 3]], np.zeros(0))
+    np.testing.assert_array_equal(z, [[1.0, 0.0], [1.0, 1.0]])
 
 
 def test_gradients_by_the_coordinates(case):

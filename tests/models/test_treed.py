@@ -10,7 +10,14 @@ import bosquet as bq
 from bosquet.models.add_tree import add_tree
 from bosquet.models.cart import Cart
 from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.models.treed import LEAST_GAIN, Mixture, PathLikelihood, TreedGP
+from bosquet.models.treed import (
+    LEAST_GAIN,
+    NO_LIMITS,
+    Limits,
+    Mixture,
+    PathLikelihood,
+    TreedGP,
+)
 from bosquet.models.warping import on_rows
 
 
@@ -45,10 +52,28 @@ def treed(space, X, z, noise=None, least=5, warp=None, **options):
     noise = np.full(len(z), np.nan) if noise is None else noise
     covariance = Covariance(space, *add_tree(space))
 
-    def make(rows):
-        return on_rows(covariance, X[rows], z[rows], noise[rows], warp)
+    def make(rows, weights=None):
+        return on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights)
 
     return TreedGP(lambda: Cart(space, X, z, least), make, noise, **options), covariance
+
+
+class Cells:
+    """Eq. (2) written out: the likelihood of every cell by itself. The slow reference."""
+
+    def __init__(self, models, weights):
+        self.models, self.weights, self.hyper = models, weights, models[0].hyper
+
+    def log_likelihood(self, theta):
+        parts = [model.log_likelihood(theta) for model in self.models]
+        value = sum(w * one for w, (one, _) in zip(self.weights, parts, strict=True))
+        return value, sum(w * by for w, (_, by) in zip(self.weights, parts, strict=True))
+
+
+def slow_path(covariance, X, z, leaf, noise=None, warp=None):
+    noise = np.full(len(z), np.nan) if noise is None else noise
+    cells = [on_rows(covariance, X[c.rows], z[c.rows], noise[c.rows], warp) for c in leaf.path]
+    return PathLikelihood(Cells(cells, leaf.weights))
 
 
 def test_weights_of_equation_2():
@@ -62,22 +87,40 @@ def test_weights_of_equation_2():
     assert deep.weights[-1] == 1.0
 
 
+def on_a_tree():
+    """Rows of a conditional space, two of them repeated, some with known noise."""
+    space = tree_space()
+    X = space.to_unit(space.sample(1, 30))
+    X = np.vstack([X, X[:2]])
+    return space, X, np.sin(7 * X.sum(axis=1)) + 0.1 * np.cos(40 * np.arange(32))
+
+
+@pytest.mark.parametrize("mean", [False, True])
 @pytest.mark.parametrize("warp", [None, "kumaraswamy"])
-def test_the_log_posterior_along_a_path(warp):
-    X, z = jagged()
-    noise = np.where(np.arange(24) % 3 == 0, 0.01, np.nan)
-    covariance = Covariance(box(), *add_tree(box()))
-    leaf = Cart(box(), X, z).leaves[-1]
-    parts = [on_rows(covariance, X[c.rows], z[c.rows], noise[c.rows], warp) for c in leaf.path]
-    target = PathLikelihood(parts, leaf.weights)
-    theta = target.hyper.mean + 0.2
+@pytest.mark.parametrize("data", [lambda: (box(), *jagged()), on_a_tree], ids=["box", "tree"])
+def test_the_log_posterior_along_a_path_is_the_sum_over_its_cells(data, warp, mean):
+    """One factor of all rows against one of every cell."""
+    space, X, z = data()
+    noise = np.where(np.arange(len(z)) % 3 == 0, 0.01, np.nan)
+    covariance = Covariance(space, *add_tree(space))
+    leaf = max(Cart(space, X, z).leaves, key=lambda leaf: len(leaf.path))
+    assert len(leaf.path) > 2
+    rows, weights = leaf.nested()
+    model = on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights, mean)
+    fast = PathLikelihood(model)
+    theta = fast.hyper.mean + 0.2
     theta[len(covariance.hyper.mean) - 1] = np.log(0.01)  # of the noise
-    value, gradient = target.log_posterior(theta)
+    value, gradient = fast.log_posterior(theta)
+    parts = [
+        on_rows(covariance, X[c.rows], z[c.rows], noise[c.rows], warp, None, mean)
+        for c in leaf.path
+    ]
     likelihoods = [part.log_likelihood(theta)[0] for part in parts]
-    assert value == pytest.approx(leaf.weights @ likelihoods + target.hyper.log_prior(theta)[0])
-    numeric = approx_fprime(theta, lambda t: target.log_posterior(t)[0], 1e-7)
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
-    assert target.log_posterior(target.map(theta))[0] > value + 1
+    expected = leaf.weights @ likelihoods + fast.hyper.log_prior(theta)[0]
+    assert value == pytest.approx(expected)
+    numeric = approx_fprime(theta, lambda t: fast.log_posterior(t)[0], 1e-7)
+    np.testing.assert_allclose(gradient, numeric, rtol=2e-3, atol=2e-3)
+    assert fast.log_posterior(fast.map(theta))[0] > value + 1
 
 
 def test_a_leaf_predicts_from_all_rows_with_its_own_hyperparameters():
@@ -92,14 +135,13 @@ def test_a_leaf_predicts_from_all_rows_with_its_own_hyperparameters():
     mean, variance = posterior.on_path((0,)).moments(queries)
     thetas = set()
     for i, leaf in enumerate(posterior.tree.leaves):
-        cells = [SpaceGP(covariance, X[c.rows], z[c.rows], noise[c.rows]) for c in leaf.path]
-        own = PathLikelihood(cells, leaf.weights).map(theta)
+        own = slow_path(covariance, X, z, leaf, noise).map(theta)
         thetas.add(tuple(own))
         whole = SpaceGP(covariance, X, z, noise).posterior(own)
         expected = whole.on_path((0,)).moments(queries[leaf_of == i])
-        np.testing.assert_allclose(mean[leaf_of == i], expected[0])
-        np.testing.assert_allclose(variance[leaf_of == i], expected[1])
-        assert posterior.leaves[i].noise == [pytest.approx(np.exp(whole.eta[-1]))]
+        np.testing.assert_allclose(mean[leaf_of == i], expected[0], atol=1e-3)
+        np.testing.assert_allclose(variance[leaf_of == i], expected[1], rtol=1e-2, atol=1e-4)
+        assert posterior.leaves[i].noise == [pytest.approx(np.exp(whole.eta[-1]), rel=1e-2)]
     assert len(thetas) == len(posterior.tree.leaves) > 2
 
     alone = treed(space, X, z, noise, leaf_only=True)[0].posterior(theta)
@@ -159,8 +201,7 @@ def test_a_leaf_must_earn_its_hyperparameters(leaf_only):
     posterior = gp.posterior(theta)
     for leaf in posterior.leaves:
         rows = leaf.cell.rows
-        models = [SpaceGP(covariance, X[cell.rows], z[cell.rows]) for cell in leaf.leaf.path]
-        best = PathLikelihood(models, leaf.leaf.weights).map(theta)
+        best = slow_path(covariance, X, z, leaf.leaf).map(theta)
         data = (X[rows], z[rows]) if leaf_only else (X, z)
         which = range(len(rows)) if leaf_only else rows
         gain = sum(
@@ -169,10 +210,76 @@ def test_a_leaf_must_earn_its_hyperparameters(leaf_only):
         )
         assert leaf.own == (gain > LEAST_GAIN)
         eta = covariance.hyper.eta(best if leaf.own else theta)
-        np.testing.assert_allclose(leaf.samples[0].eta, eta)
+        np.testing.assert_allclose(leaf.samples[0].eta, eta, atol=0.05)  # where L-BFGS-B stops
     assert len({leaf.own for leaf in posterior.leaves}) == 2
     everyone = treed(box(), X, z, leaf_only=leaf_only)[0].posterior(theta)
     assert all(leaf.own for leaf in everyone.leaves)
+
+
+# -- many rows -------------------------------------------------------------------------------
+
+
+def uneven(n, seed=0):
+    """Flat in one half of a square, waves in the other."""
+    X = np.random.default_rng(seed).random((n, 2))
+    z = np.where(X[:, 0] < 0.5, X[:, 1], 2 * np.sin(25 * X[:, 0]) * X[:, 1])
+    return X, (z - z.mean()) / z.std()
+
+
+def test_limits_change_nothing_while_rows_are_few():
+    X, z = uneven(40)
+    exact, fast = treed(box(2), X, z)[0], treed(box(2), X, z, limits=Limits(2, 40, 40))[0]
+    theta, value = exact.fit([exact.hyper.mean])
+    assert fast.fit([exact.hyper.mean])[1] == value
+    queries = np.random.default_rng(1).random((30, 2))
+    np.testing.assert_array_equal(
+        exact.posterior(theta).on_path((0,)).moments(queries),
+        fast.posterior(theta).on_path((0,)).moments(queries),
+    )
+    assert Limits(4).least(5, 100) == 25
+    assert NO_LIMITS.least(5, 10_000) == 5
+    assert not NO_LIMITS.exceeded(10_000)
+
+
+def test_beyond_the_limits_it_predicts_as_well():
+    """240 rows with at most 120 in a factor, against one of all."""
+    X, z = uneven(240)
+    queries, held_out = uneven(200, seed=1)
+    density = {}
+    for label, limits in (("exact", NO_LIMITS), ("fast", Limits(6, 60, 120))):
+        gp, _ = treed(box(2), X, z, least=limits.least(5, 240), earned=True, limits=limits)
+        posterior = gp.posterior(gp.fit([gp.hyper.mean])[0])
+        mean, variance = posterior.on_path((0,)).moments(queries)
+        variance = variance + posterior.noise(queries)
+        log_density = -0.5 * (np.log(2 * np.pi * variance) + (held_out - mean) ** 2 / variance)
+        density[label] = float(np.mean(log_density))
+    assert density["fast"] > density["exact"] - 0.3
+
+
+def test_no_factor_is_larger_than_the_limit():
+    X, z = uneven(240)
+    covariance = Covariance(box(2), *add_tree(box(2)))
+    sizes = []
+
+    def make(rows, weights):
+        sizes.append(len(rows))
+        return SpaceGP(covariance, X[rows], z[rows], None, weights)
+
+    limits = Limits(6, 60, 120)
+    tree = Cart(box(2), X, z, limits.least(5, 240))
+    gp = TreedGP(lambda: tree, make, np.full(240, np.nan), earned=True, limits=limits)
+    posterior = gp.posterior(gp.hyper.mean)
+    assert 2 < len(posterior.leaves) <= 7
+    assert set(sizes) <= {*range(61), 120}
+    assert sizes.count(120) == 1 + len(posterior.leaves)
+
+
+def test_a_fit_to_some_rows_is_scaled_to_all():
+    X, z = uneven(60)
+    gp, covariance = treed(box(2), X, z, limits=Limits(None, None, 30))
+    every = np.linspace(0, 59, 30).round().astype(int)
+    _, value = SpaceGP(covariance, X[every], z[every]).fit([gp.hyper.mean])
+    assert gp.fit([gp.hyper.mean])[1] == pytest.approx(2 * value)
 
 
 def test_leaves_that_earn_nothing_share_the_samples_of_the_root():
@@ -212,10 +319,7 @@ def test_the_variance_at_a_split_is_far_below_that_between_midpoint_leaves():
     middle = 0.5 * (X[left].max() + X[right].min())
     queries = np.linspace(X[left].max(), X[right].min(), 21)[1:-1, None]
     ours = posterior.on_path((0,)).moments(queries)[1]
-    thetas = [
-        PathLikelihood([SpaceGP(covariance, X[s], z[s])], np.ones(1)).map(theta)
-        for s in (left, right)
-    ]
+    thetas = [PathLikelihood(SpaceGP(covariance, X[s], z[s])).map(theta) for s in (left, right)]
     alone = [
         SpaceGP(covariance, X[s], z[s]).posterior(t)
         for s, t in zip((left, right), thetas, strict=True)
@@ -284,7 +388,7 @@ def test_samples_follow_the_log_posterior():
     X, z = jagged(12)
     covariance = Covariance(box(), *add_tree(box()))
     gp = SpaceGP(covariance, X, z)
-    target = PathLikelihood([gp], np.ones(1))
+    target = PathLikelihood(gp)
     theta, best = gp.fit([target.hyper.mean])
     chain = target.sample(theta, 100, np.random.default_rng(0))
     values = [target.log_posterior(theta)[0] for theta in chain]

@@ -9,6 +9,7 @@ import bosquet as bq
 from bosquet.models import baselines
 from bosquet.models.add_tree import add_tree
 from bosquet.models.covariance import Covariance, SpaceGP
+from bosquet.models.fitting import maximise
 from bosquet.models.warping import WARPS, WarpedGP, beta, kumaraswamy
 from tests.support import present
 
@@ -161,3 +162,49 @@ def test_a_bent_function_is_explained_better():
     # A fit without warps goes on with the identity.
     unwarped = present(warped.hyper.recall(plain.hyper.remember(theta[:-2])))
     assert unwarped.tolist() == [*theta[:-2], 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", WARPS)
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_a_cold_fit_is_not_caught_by_the_mirrored_warp(name, seed):
+    """Forty rows on which a fit from the prior alone ends 28 to 56 below the better optimum."""
+    X = np.random.default_rng(seed).random((40, 2))
+    z = np.sin(8 * X[:, 0] ** 0.3) + X[:, 1] ** 3
+    covariance = Covariance(box(2), *add_tree(box(2)))
+    gp = WarpedGP(covariance, X, (z - z.mean()) / z.std(), warp=name)
+    alone = maximise(gp.log_posterior, gp.hyper, [gp.hyper.mean])[1]
+    theta, value = gp.fit([gp.hyper.mean])
+    assert value > alone + 20
+    assert theta[gp.hyper.names.index("warp a 0")] < -0.7  # the low end of x0 is stretched
+    assert theta[gp.hyper.names.index("warp b 0")] < 0.3
+    # A fit that goes on from another one has its start alone.
+    assert gp.fit([gp.hyper.mean + 1e-9])[1] == pytest.approx(alone, abs=1e-3)
+
+
+@pytest.mark.parametrize("warp", [None, "beta"])
+def test_the_mean_is_fitted(warp):
+    X = np.random.default_rng(0).random((12, 1))
+    z = 3.0 + 0.1 * np.sin(5 * X[:, 0])
+    covariance = Covariance(box(1), *add_tree(box(1)))
+    gp = WarpedGP(covariance, X, z, warp=warp, mean=True)
+    theta, value = gp.fit([gp.hyper.mean])
+    assert gp.hyper.names[-1] == "mean"
+    assert 2.8 < theta[-1] < 3.2
+    shifted = WarpedGP(covariance, X, z - theta[-1], warp=warp)
+    assert value == pytest.approx(shifted.log_posterior(theta[:-1])[0])
+    queries = np.linspace(0, 1, 5)[:, None]
+    ours = gp.posterior(theta).on_path((0,))
+    mean, variance = shifted.posterior(theta[:-1]).on_path((0,)).moments(queries)
+    np.testing.assert_allclose(ours.moments(queries), (mean + theta[-1], variance))
+    np.testing.assert_allclose(ours.moments_with_gradients(queries)[0], ours.moments(queries)[0])
+    pending = gp.posterior(theta).with_pending(np.array([[0.5]])).on_path((0,))
+    np.testing.assert_allclose(pending.moments(queries)[0], mean + theta[-1])
+    np.testing.assert_allclose(gp.leave_one_out(theta), shifted.leave_one_out(theta[:-1]))
+    left_out, spread = shifted.left_out_moments(theta[:-1])
+    np.testing.assert_allclose(gp.left_out_moments(theta), (left_out + theta[-1], spread))
+    together, covariance_of = gp.posterior(theta).joint(queries)
+    np.testing.assert_allclose(together, mean + theta[-1])
+    np.testing.assert_allclose(np.diag(covariance_of), variance, atol=1e-9)
+    near = theta + 0.01
+    numeric = approx_fprime(near, lambda t: gp.log_posterior(t)[0], 1e-7)
+    assert gp.log_posterior(near)[1][-1] == pytest.approx(numeric[-1], rel=1e-2)

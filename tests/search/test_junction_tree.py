@@ -11,7 +11,9 @@ from bosquet.acquisition.base import LowerBound
 from bosquet.graphs import edges_of, junction_tree, maximal_cliques
 from bosquet.models.clique_sum import CliqueSum
 from bosquet.models.gp import AdditiveGP
-from bosquet.search.junction_tree import CliqueSearch, TableEffort, max_sum, plan_levels
+from bosquet.search.clique_tables import plan_levels
+from bosquet.search.junction_tree import CliqueSearch, TableEffort
+from bosquet.search.message_passing import max_sum
 from tests.models.test_additive_graph import components_on
 
 SQUARES = [(0, 1), *(e for k in (2, 4, 6) for e in ((0, k), (k, k + 1), (1, k + 1)))]
@@ -148,16 +150,59 @@ def test_without_refinement_it_is_the_best_point_of_the_grid():
     space = box(4)
     posterior = posterior_on(space, CYCLE)
     acquisition = LowerBound(0.8)
-    effort = TableEffort(evaluations=81, refine=False)
-    found = CliqueSearch(space, posterior, posterior.components, effort).maximise(
-        acquisition, np.random.default_rng(0)
-    )
+    effort = TableEffort(evaluations=81, refine=False, levels=9)
+    search = CliqueSearch(space, posterior, posterior.components, effort)
+    found = search.maximise(acquisition, np.random.default_rng(0))
     line = np.linspace(0, 1, 9)
     grid = np.array(list(itertools.product(line, repeat=4)))
     belief = CliqueSum(posterior, posterior.components)
     assert len(found.rows) == 1
     assert found.values[0] == pytest.approx(acquisition.value(*belief.moments(grid)).max())
     assert np.isin(found.rows[0], line).all()
+    # And the next best ones, in order.
+    values = np.sort(acquisition.value(*belief.moments(grid)))[::-1]
+    ranked = list(itertools.islice(search.ranked(acquisition, np.random.default_rng(0), 1), 30))
+    np.testing.assert_allclose([value for value, *_ in ranked], values[:30], rtol=1e-9)
+    rows = np.array([row for *_, row in ranked])
+    np.testing.assert_allclose(acquisition.value(*belief.moments(rows)), values[:30], rtol=1e-9)
+    assert len(np.unique(rows, axis=0)) == 30
+    np.testing.assert_allclose(rows * 8, np.round(rows * 8), atol=1e-12)
+
+
+@pytest.mark.parametrize("evaluations", [27, 8])  # three levels of a triangle; none at all
+def test_where_tables_are_too_small_the_whole_grid_is_exchanged(evaluations):
+    space = box(3)
+    posterior = posterior_on(space, [(0, 1, 2)])
+    acquisition = LowerBound(0.8)
+    effort = TableEffort(evaluations=evaluations, refine=False, levels=13)
+    search = CliqueSearch(space, posterior, posterior.components, effort)
+    ranked = list(search.ranked(acquisition, np.random.default_rng(0), 1))
+    assert len(ranked) in (evaluations, evaluations + 1)
+    values = np.array([value for value, *_ in ranked])
+    assert np.all(np.diff(values) <= 0)
+    row = ranked[0][2]
+    np.testing.assert_allclose(row * 12, np.round(row * 12), atol=1e-12)
+    belief = CliqueSum(posterior, posterior.components)
+    for v in range(3):  # no value of one variable is better
+        near = np.repeat(row[None], 13, axis=0)
+        near[:, v] = np.linspace(0, 1, 13)
+        assert acquisition.value(*belief.moments(near)).max() <= values[0] + 1e-12
+    assert search.maximise(acquisition, np.random.default_rng(0)).values[0] == values[0]
+
+
+def test_points_of_a_conditional_space_are_ranked_over_its_paths():
+    space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Int(1, 4)}})})
+    rng = np.random.default_rng(0)
+    posterior = posterior_on(space, [], n=12)
+    acquisition = LowerBound(1.0)
+    effort = TableEffort(evaluations=9, refine=False, levels=9)
+    search = CliqueSearch(space, posterior, posterior.components, effort)
+    ranked = list(search.ranked(acquisition, rng, 2))
+    values = [value for value, *_ in ranked]
+    assert len(ranked) == 9 + 4
+    assert values == sorted(values, reverse=True)
+    assert len({path for _, path, _ in ranked}) == 2
+    assert len(list(search.ranked(acquisition, rng, 1))) in (9, 4)
 
 
 def test_discrete_variables_are_exact():

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,38 @@ def test_the_papers_algorithm_optimises_its_own_example():
     assert (paper.acquisition, paper.kernels, paper.model) == ("node-ucb", ("se",), "paper")
 
 
+def test_the_released_example():
+    """Unit variances, a constant at nodes without variables, mean - 5 sd of a path's posterior."""
+    problem = bq.benchmarks.small_balanced(shared=True)
+    released = AddTree.released()
+    opt = bq.Optimizer(problem.space, "add-tree.released", seed=0)
+    for _ in range(7):
+        trial = opt.ask()
+        opt.tell(trial, problem(trial.config))
+    first = ["acquisition" in trial.info for trial in opt.history.trials]
+    assert first == [False] * 5 + [True] * 2
+    task = Task(problem.space, opt.history)
+    data = opt.history.dataset()
+    fitted, other = (released.fit(task, data, np.random.default_rng(seed)) for seed in (0, 1))
+    assert (released.restarts, AddTree.paper().restarts) == (2, 5)
+    assert fitted.record.theta != other.record.theta  # fits start at random
+    components = fitted.posterior.additive.components
+    assert [c.kind for c in components] == ["constant"] + ["se"] * 6
+    np.testing.assert_array_equal([fitted.posterior.eta[c.variance] for c in components], 0.0)
+    proposal = replace(released, restarts=None).propose(task, 1, np.random.default_rng(0))[0]
+    fitted = replace(released, restarts=None).fit(task, data, np.random.default_rng(0))
+    at = problem.space.to_unit([proposal.config])
+    mean, variance = fitted.posterior.on_path(problem.space.path(proposal.config)).moments(at)
+    assert proposal.value == pytest.approx(float(5 * np.sqrt(variance[0]) - mean[0]))
+    for beta in (-1.0, np.inf, True):
+        with pytest.raises(ValueError, match="must be a number of at least 0, or None"):
+            AddTree(acquisition="ucb", beta=beta)
+    with pytest.raises(ValueError, match=r"beta=4\.0 is of acquisition='ucb' or 'node-ucb'"):
+        AddTree(beta=4.0)
+    with pytest.raises(ValueError, match="restarts=3 is of model='paper' or 'released'"):
+        AddTree(restarts=3)
+
+
 def test_what_does_not_go_together_is_said():
     with pytest.raises(ValueError, match="acquisition='magic' must be one of logei, ucb"):
         AddTree(acquisition="magic")  # type: ignore[arg-type]
@@ -57,6 +90,8 @@ def test_what_does_not_go_together_is_said():
         AddTree(model="paper", interactions=True)
     with pytest.raises(ValueError, match="model='paper' has squared exponentials"):
         AddTree(model="paper", kernel="matern52")
+    with pytest.raises(ValueError, match="model='bare' must be one of hierarchical, paper, rel"):
+        AddTree(model="bare")  # type: ignore[arg-type]
 
 
 def warmed(problem, n, **options):

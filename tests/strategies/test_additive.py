@@ -119,17 +119,30 @@ def test_full_is_one_group_searched_without_message_passing():
     assert "no message passing" in info["search"]["notes"][0]
 
 
-def test_the_paper_proposes_points_of_the_grid():
-    trials = run(box(4), Additive.paper(), n=16)
-    for trial in trials[11:]:
-        if "search" in trial.info:
-            units = np.array(list(trial.config.values()))
-            fewest = trial.info["search"]["treewidth"] + 1
-            assert any(
-                np.allclose(units[0] * (levels - 1), np.round(units[0] * (levels - 1)))
-                for levels in (33, 31, 10, 5)
-            ), fewest
-    assert trials[-1].memory["fits"]["additive"]["theta"] == {}
+def test_the_paper_proposes_points_of_the_grid_and_none_twice():
+    """Where the optimum is taken the next best point is, and not one from between the levels."""
+    paper = Additive.paper()
+    assert (paper.learning.max_clique, paper.learning.max_treewidth) == (None, None)
+    few = replace(paper, max_eval=16)  # four levels, of which the best are soon taken
+    for strategy, levels, n in ((paper, 31, 15), (few, 4, 20)):
+        trials = run(box(2), strategy, n=n)
+        for trial in trials[10:]:
+            units = (levels - 1) * np.array(list(trial.config.values()))
+            np.testing.assert_allclose(units, np.round(units), atol=1e-9)
+            assert "replaced" not in trial.info
+        assert len({trial.key for trial in trials}) == n
+        assert trials[-1].memory["fits"]["additive"]["theta"] == {}
+
+
+def test_the_paper_has_no_cap_on_cliques():
+    """One group of all variables explains a product best; the default's cap is four of them."""
+    space = box(5)
+    X = np.random.default_rng(0).random((60, 5))
+    opt = bq.Optimizer(space, replace(Additive.paper(), graph="disjoint"), seed=0)
+    for config in space.from_unit(X):
+        opt.tell(config, float(np.prod([np.sin(4 * v) for v in config.values()])))
+    groups = opt.ask().info["graph"]["groups"]
+    assert max(map(len, groups)) == 5
 
 
 def test_the_paper_s_bound():
@@ -242,6 +255,7 @@ def test_bad_groups(groups):
         ({"acquisition": "ucb", "residual": True}, "residual=True goes with"),
         ({"model": "paper", "kernel": "matern52"}, "kernel='se'"),
         ({"acquisition": "node-ucb"}, "acquisition='node-ucb'"),
+        ({"max_eval": 8}, "max_eval=8 must be an integer of at least 9, or None"),
     ],
 )
 def test_bad_arguments(arguments, message):

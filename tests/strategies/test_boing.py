@@ -11,8 +11,8 @@ from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
 from bosquet.strategies import BOinG, BOinGPlus
 from bosquet.strategies import boing as module
-from bosquet.strategies.boing import Switching, switching
 from bosquet.strategies.choosing import feasibility_of
+from bosquet.strategies.switching import Switching
 from bosquet.testing import STRATEGY_CHECKS
 from tests.support import present
 
@@ -110,8 +110,11 @@ def test_far_targets_are_compressed_and_their_zero_is_the_mean_of_all():
     np.testing.assert_allclose(noise[:4], 0.01 / sd**2)
     assert z[3] < z[4] < 30.0
     assert noise[4] < noise[3]
-    plain, _ = BOinG.paper().targets(data, inside)
+    plain, _ = BOinG(local_targets=False).targets(data, inside)
     np.testing.assert_allclose(plain, (data.y - np.mean(y)) / np.std(y))
+    theirs, noise = BOinG.paper().targets(data, inside)
+    np.testing.assert_allclose(theirs, (data.y - np.mean(y[:4])) / sd)
+    np.testing.assert_allclose(noise, 0.01 / sd**2)
 
 
 def test_log_costs_reach_the_forest():
@@ -124,52 +127,6 @@ def test_log_costs_reach_the_forest():
 
 
 # -- BOinG+ ----------------------------------------------------------------------------------
-
-
-def played(*steps, d=2):
-    state = Switching()
-    for engine, improved in steps:
-        state = state.after(engine, improved, d)
-    return state
-
-
-def test_counters_of_appendix_b2():
-    fails = [("boing", False)] * 5
-    assert played(*fails).counts == (2.0, 0.0)  # once per d failures
-    assert played(*fails).probability == pytest.approx(0.2)
-    assert played(*fails, ("boing", True)).counts == (1.0, 0.0)
-    assert played(*fails, ("boing", True), ("boing", False)).counts == (1.0, 0.0)
-    switched = played(*fails, ("turbo", False))
-    assert switched.counts == (1.0, 0.0)  # halved
-    assert switched.probability == 0.0
-    assert played(*fails, *[("turbo", False)] * 4).counts == (1.0, 2.0)
-    assert played(*fails, *[("turbo", False)] * 4, ("boing", False)).counts == (1.5, 1.0)
-    assert played(*fails, ("turbo", True)).probability == 1.0  # back at once
-    assert played(*[("boing", False)] * 60).probability == 1.0
-
-
-def test_the_state_comes_from_the_history_alone():
-    space = bq.Space({"x": bq.Float(0, 1)})
-    steps = [
-        ("gp", 3.0),
-        ("boing", 3.5),
-        ("design", 9.0),
-        ("boing", None),
-        ("boing", 2.0),
-        ("turbo", 1.0),
-    ]
-    trials = [
-        Trial(i, {"x": i / 10}, "failed", reason="no", memory={"engine": e})
-        if v is None
-        else Trial(i, {"x": i / 10}, "complete", v, memory={"engine": e})
-        for i, (e, v) in enumerate(steps)
-    ]
-    trials.append(Trial(6, {"x": 0.9}, "complete", 5.0, info={"why": "added by the user"}))
-    state = switching(History(space, trials), 2)
-    assert (state.engine, state.improved, state.probability) == ("turbo", True, 1.0)
-    assert state.counts == (0.0, 0.0)
-    rng = np.random.default_rng(0)
-    assert state.next(rng) == "boing"
 
 
 @pytest.mark.usefixtures("always_turbo")

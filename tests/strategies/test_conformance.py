@@ -5,7 +5,12 @@ import pytest
 from bosquet.strategies import STRATEGIES
 from bosquet.testing import STRATEGY_CHECKS
 
-PAPERS = {f"{name}.paper": cls.paper for name, cls in STRATEGIES.items() if "paper" in vars(cls)}
+PAPERS = {
+    f"{name}.{version}": getattr(cls, version)
+    for name, cls in STRATEGIES.items()
+    for version in cls.versions
+    if version in vars(cls)
+}
 MAKERS = STRATEGIES | PAPERS
 
 

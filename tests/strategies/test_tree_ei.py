@@ -33,7 +33,8 @@ def test_it_learns_on_a_space_with_one_path():
 
 def test_the_papers_algorithm_optimises_its_own_example():
     paper = TreeEI.paper()
-    assert (paper.features, paper.leaf, paper.k) == ("linear", "own", 1)
+    assert (paper.features, paper.leaf, paper.k) == ("raw", "own", 1)
+    assert paper.offsets == "scalar"
     assert (paper.refine_shared, paper.model, paper.explore_every) == (False, "paper", None)
     opt = run(bq.benchmarks.small_balanced(shared=True), "tree-ei.paper", 20)
     assert opt.best.value < 0.1 + 0.11
@@ -197,10 +198,12 @@ def test_exploration():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(ValueError, match="features='cubic' must be one of linear, fourier"):
+    with pytest.raises(ValueError, match="features='cubic' must be one of raw, linear, fourier"):
         TreeEI(features="cubic")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="leaf='all' must be one of own, path"):
         TreeEI(leaf="all")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="offsets='none' must be one of scalar, normal"):
+        TreeEI(offsets="none")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="search='three-step' must be one of two-step, full"):
         TreeEI(search="three-step")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k=0 must be a positive integer"):

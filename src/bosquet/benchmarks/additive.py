@@ -9,7 +9,7 @@ import numpy as np
 from bosquet.arrays import Array
 from bosquet.benchmarks.problem import Problem
 from bosquet.graphs import Clique, Edge, edges_of, junction_tree, maximal_cliques
-from bosquet.search.junction_tree import max_sum
+from bosquet.search.message_passing import max_sum
 from bosquet.space import Config, Float, Space
 
 _FEATURES = 400  # random Fourier features of one function

@@ -31,7 +31,7 @@ from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.simulated import simulate
 from bosquet.space import Config
-from bosquet.strategies import STRATEGIES, Strategy
+from bosquet.strategies import STRATEGIES, Strategy, is_name
 from bosquet.study import minimize
 from bosquet.text import must_be_one_of
 
@@ -61,7 +61,7 @@ class Job:
     ) -> None:
         """Raises ValueError when a field is wrong."""
         ours = [*(strategies or {}), *STRATEGIES]
-        known_method = self.method in ours or self.method.removesuffix(".paper") in STRATEGIES
+        known_method = self.method in ours or is_name(self.method)
         if not known_method and self.method not in PEERS:
             known = [*ours, *PEERS]
             raise ValueError(must_be_one_of("method", self.method, known, ", or FILE.py:NAME"))

@@ -4,7 +4,8 @@ A `Weight` holds the weights of one feature vector r(x) of section 2.4 of the 20
 tree-structured dependencies, all with one prior variance:
 
 - ``constant``: [1], the level of a node;
-- ``linear``: [2 x - 1] of the unit coordinate of anything with an order;
+- ``raw``: [x] of the unit coordinate of anything with an order, as the paper prints it;
+- ``linear``: [2 x - 1], the same centred;
 - ``one-hot``: one entry per category;
 - ``fourier`` (section 4.3): cosines and sines, whose products approximate a squared exponential.
 
@@ -26,8 +27,8 @@ from numpy.polynomial.hermite_e import hermegauss
 from bosquet.arrays import Array
 from bosquet.space.tree import Dimension
 
-Features = Literal["linear", "fourier"]
-WeightKind = Literal["constant", "linear", "one-hot", "fourier"]
+Features = Literal["raw", "linear", "fourier"]
+WeightKind = Literal["constant", "raw", "linear", "one-hot", "fourier"]
 
 _NODES = 20  # of the quadrature; half of them by symmetry
 _LEAST_SHARE = 1e-5  # of the variance, for a frequency to be kept
@@ -64,6 +65,8 @@ class Weight:
         if self.kind == "constant":
             return np.ones((len(X), 1))
         x = X[:, self.dimension][:, None]
+        if self.kind == "raw":
+            return np.asarray(x)
         if self.kind == "linear":
             return np.asarray(2.0 * x - 1.0)
         if self.kind == "one-hot":
@@ -75,8 +78,8 @@ class Weight:
 
     def slope(self, X: Array, eta: Array) -> Array | None:
         """dr/dx by the coordinate, (m, size); None where r has no slope."""
-        if self.kind == "linear":
-            return np.full((len(X), 1), 2.0)
+        if self.kind in ("raw", "linear"):
+            return np.full((len(X), 1), 1.0 if self.kind == "raw" else 2.0)
         if self.kind != "fourier":
             return None
         omega, amplitude = frequencies()
@@ -97,4 +100,4 @@ def kind_of(dimension: Dimension, features: Features) -> tuple[WeightKind, int]:
     parameter = dimension.parameter
     if parameter.is_category:
         return "one-hot", int(parameter.n_values)
-    return features, 1 if features == "linear" else 2 * len(frequencies()[0])
+    return features, 2 * len(frequencies()[0]) if features == "fourier" else 1

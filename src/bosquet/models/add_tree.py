@@ -20,6 +20,7 @@ from bosquet.models.priors import (
     FREE_NOISE,
     LENGTH_BOUNDS,
     VARIANCE_BOUNDS,
+    Bounds,
     Hyperparameters,
     Prior,
     PriorBuilder,
@@ -29,6 +30,8 @@ from bosquet.space import Space
 from bosquet.space.tree import Node
 
 _PAPER_LENGTH = Prior(np.log(0.5), np.inf)  # where maximum likelihood starts from
+_RELEASED_LENGTHS = (-3.5, 2.0)  # of the log length-scale
+_EXACT = float(np.log(1e-10))  # the variance of an observation in the released code
 
 
 def add_tree(
@@ -51,7 +54,7 @@ def add_tree(
 
 
 def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
-    """Algorithm 1 as published: squared exponential, no ties, maximum likelihood."""
+    """Algorithm 1: a squared exponential per vertex, fitted by maximum likelihood without ties."""
     builder = PriorBuilder()
     components = []  # their sum is k_T; a component is zero unless both rows have its node: k^delta
     for node in space.nodes:  # line 2
@@ -60,12 +63,40 @@ def paper_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
             name = f"own {node.index}"
             start = Prior(0.0, np.inf)
             variance = builder.eta([builder.theta(f"variance {name}", start, VARIANCE_BOUNDS)])
-            named = [f"length {name}, {f.kind} {f.dimension}" for f in own]
-            lengths = [builder.theta(length, _PAPER_LENGTH, LENGTH_BOUNDS) for length in named]
-            slots = tuple(builder.eta([length]) for length in lengths)
             # Lines 4, 7-9: k^c, a squared exponential, times k^delta is added to the sum.
-            components.append(Component(name, node.index, "se", own, variance, slots))
+            components.append(_vertex(builder, name, node, own, variance))
     return components, builder.hyperparameters(FREE_NOISE)
+
+
+def released_add_tree(space: Space) -> tuple[list[Component], Hyperparameters]:
+    """The covariance of the authors' released code: all variances one, length-scales fitted.
+
+    A node without variables is k^delta alone. Values are taken to be exact unless noise is stated.
+    """
+    builder = PriorBuilder()
+    unit = builder.eta([])
+    components = []
+    for node in space.nodes:
+        own = own_features(space, node)
+        name = f"own {node.index}"
+        if own:
+            components.append(_vertex(builder, name, node, own, unit, _RELEASED_LENGTHS))
+        else:
+            components.append(Component(name, node.index, "constant", (), unit, ()))
+    return components, builder.hyperparameters(_EXACT)
+
+
+def _vertex(
+    builder: PriorBuilder,
+    name: str,
+    node: Node,
+    own: tuple[Feature, ...],
+    variance: int,
+    bounds: Bounds = LENGTH_BOUNDS,
+) -> Component:
+    """sigma exp(-r^2 / 2 l^2): one length-scale for all variables of a vertex."""
+    length = builder.eta([builder.theta(f"length {name}", _PAPER_LENGTH, bounds)])
+    return Component(name, node.index, "se", own, variance, (length,) * len(own))
 
 
 def own_features(space: Space, node: Node) -> tuple[Feature, ...]:

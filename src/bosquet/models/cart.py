@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -86,6 +87,30 @@ class CartLeaf:
         size = np.array([len(cell.rows) for cell in self.path])
         above = np.arange(len(self.path))[::-1]  # depth_j - depth_i
         return np.asarray(size[-1] / size / (1.0 + above))
+
+    def nested(self, most: int | None = None) -> tuple[Index, Array]:
+        """The rows of the path, those of the leaf first; and of each the sum of its cells' w_i.
+
+        Where there are more than ``most`` rows, the leaf keeps up to half of that number, and what
+        each cell has beside the next smaller one an equal share of the rest: rows at even distances
+        in the order of trials. A cell then counts as if it were as large as before.
+        """
+        inner = [np.zeros(0, np.int64), *(cell.rows for cell in reversed(self.path))]
+        rings = [np.setdiff1d(rows, less) for less, rows in pairwise(inner)]
+        if most is not None and len(self.path[0].rows) > most:
+            share = max(most // 2 // max(len(rings) - 1, 1), 1)
+            rings = [thinned(rings[0], most // 2), *(thinned(ring, share) for ring in rings[1:])]
+        sizes = np.cumsum([len(ring) for ring in rings])
+        weights = len(self.cell.rows) / sizes / (1.0 + np.arange(len(rings)))
+        shares = np.cumsum(weights[::-1])[::-1]
+        return np.concatenate(rings), np.repeat(shares, [len(ring) for ring in rings])
+
+
+def thinned(rows: Index, most: int) -> Index:
+    """At most so many of the rows, at even distances."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]
 
 
 @dataclass(frozen=True)
@@ -171,3 +196,14 @@ class Cart:
 
         descend(self._root, np.arange(len(X)))
         return found
+
+    def distances(self, leaf: CartLeaf) -> Array:
+        """Squared distances of all rows from the box of a leaf; another option is 1 away."""
+        cell = leaf.cell
+        outside = np.maximum(np.maximum(cell.lower - self._X, self._X - cell.upper), 0.0)
+        for index, options in cell.allowed.items():
+            option = self._space.tree.choice(index).option_index(self._X[:, index])
+            outside[:, index] = ~np.isin(option, options)
+        distances = np.einsum("ij,ij->i", outside, outside)
+        distances[cell.rows] = -1.0  # first in any case
+        return np.asarray(distances)

@@ -52,20 +52,27 @@ class Covariance:
         """Derivatives by the coordinates of the space, from those by the embedded ones."""
         return gradient
 
-    def on_rows(self, X: Array, z: Array, noise: Array | None = None) -> AdditiveGP:
+    def on_rows(
+        self, X: Array, z: Array, noise: Array | None = None, weights: Array | None = None
+    ) -> AdditiveGP:
         """The additive GP of targets at rows of the space."""
         rows, groups = self.embed(X, self.space.activity(X)), self.groups(X)
-        return AdditiveGP(self.components, self.hyper, rows, groups, z, noise)
+        return AdditiveGP(self.components, self.hyper, rows, groups, z, noise, weights)
 
 
 class SpaceGP:
     """A Gaussian process with a covariance on a space, given some rows of it."""
 
     def __init__(
-        self, covariance: Covariance, X: Array, z: Array, noise: Array | None = None
+        self,
+        covariance: Covariance,
+        X: Array,
+        z: Array,
+        noise: Array | None = None,
+        weights: Array | None = None,
     ) -> None:
         self._covariance = covariance
-        self._gp = covariance.on_rows(X, z, noise)
+        self._gp = covariance.on_rows(X, z, noise, weights)
 
     @property
     def hyper(self) -> Hyperparameters:

@@ -24,6 +24,7 @@ from bosquet.kernels.components import Component
 from bosquet.kernels.sums import Cross, Gram, Member
 from bosquet.linalg import cholesky, grow_cholesky, inverse_from_cholesky, solve_lower
 from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.nested import weighted_log_likelihood
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR, merge
 
@@ -42,9 +43,10 @@ class Block:
         y: Array,
         fixed: Array,
         share: Array,
+        weights: Array | None = None,
     ) -> None:
         """The variance of y is ``fixed`` plus a ``share`` of the learned noise."""
-        self.X, self.y = X, y
+        self.X, self.y, self._weights = X, y, weights
         self.members: list[Member] = [
             (component, np.flatnonzero(Z[:, component.node]))
             for component in components
@@ -74,31 +76,35 @@ class Block:
         """log N(y; 0, K) and its gradient by eta."""
         return self._log_likelihood(eta)[:2]
 
-    def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array]:
-        """`log_likelihood`, and its gradient by the ordered coordinates of the rows: (n, d)."""
-        value, gradient, W = self._log_likelihood(eta)
+    def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array, Array]:
+        """`log_likelihood`, and its gradients by y and by the ordered coordinates: (n,), (n, d)."""
+        value, gradient, W, by_y = self._log_likelihood(eta)
         W = np.tril(W) + np.tril(W, -1).T
         by_rows = np.zeros_like(self.X)
         for component, rows in self.members:
             cross = Cross([(component, rows)], self.X, eta)
             slopes = cross.with_slopes(self.X[rows])[1]
             by_rows[rows] += 2.0 * slopes.times(W[rows])  # rows enter K on both sides
-        return value, gradient, by_rows
+        return value, gradient, by_y, by_rows
 
-    def _log_likelihood(self, eta: Array) -> tuple[float, Array, Array]:
-        """The value, its gradient by eta, and the lower triangle of its gradient by K."""
+    def _log_likelihood(self, eta: Array) -> tuple[float, Array, Array, Array]:
+        """The value, its gradients by eta, by K (the lower triangle) and by y."""
         K, parts = self.covariance(eta)
-        L, _ = cholesky(K)
-        alpha = solve(L, self.y)
-        log_det = 2.0 * float(np.log(np.diag(L)).sum())
-        value = -0.5 * (float(self.y @ alpha) + log_det + len(K) * _LOG_2PI)
-        W = inverse_from_cholesky(L)
-        W *= -0.5
-        W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
+        if self._weights is not None:
+            value, W, by_y = weighted_log_likelihood(K, self.y, self._weights)
+        else:
+            L, _ = cholesky(K)
+            alpha = solve(L, self.y)
+            log_det = 2.0 * float(np.log(np.diag(L)).sum())
+            value = -0.5 * (float(self.y @ alpha) + log_det + len(K) * _LOG_2PI)
+            W = inverse_from_cholesky(L)
+            W *= -0.5
+            W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
+            by_y = -alpha
         gradient = self._gram.pull_back(W, parts, eta)
         by_noise = (np.diag(W) * self._share)[self._learned]
         gradient[-1] += np.exp(eta[-1]) * float(by_noise.sum())
-        return value, gradient, W
+        return value, gradient, W, by_y
 
 
 def solve(L: Array, right: Array) -> Array:
@@ -110,7 +116,9 @@ def solve(L: Array, right: Array) -> Array:
 class AdditiveGP:
     """A GP whose covariance is a sum of components, on given rows.
 
-    The mean is zero: targets are to be standardised. ``theta`` is not kept but an argument.
+    The mean is zero: targets are to be standardised. ``theta`` is not kept: it is an argument.
+    With ``weights`` of the rows, likelihoods are the weighted sum of those of nested sets of rows
+    (`nested`); what is predicted does not depend on them.
     """
 
     def __init__(
@@ -121,9 +129,11 @@ class AdditiveGP:
         Z: Bools,
         y: Array,
         noise: Array | None = None,
+        weights: Array | None = None,
     ) -> None:
         self.components = tuple(components)
         self.hyper = hyper
+        self._weights = weights
         noise = np.full(len(y), np.nan) if noise is None else noise
         self._merged = merged = merge(np.column_stack([X, Z]), y, noise)
         X, Z = X[merged.first], Z[merged.first]
@@ -137,6 +147,7 @@ class AdditiveGP:
                 merged.y[rows],
                 merged.fixed[rows],
                 merged.share[rows],
+                None if weights is None else weights[merged.first[rows]],
             )
             for rows in (self.order[group] for group in self._groups)
         ]
@@ -156,25 +167,28 @@ class AdditiveGP:
     def _scatter(self, eta: Array) -> tuple[float, Array]:
         """What repeats say about the noise, and its gradient by eta."""
         gradient = np.zeros(len(eta))
-        value, gradient[-1] = self._merged.log_scatter(eta[-1])
+        value, gradient[-1] = self._merged.log_scatter(eta[-1], self._weights)
         return value, gradient
 
-    def log_likelihood_by_rows(self, theta: Array) -> tuple[float, Array, Array]:
-        """`log_likelihood`, and its gradient by the ordered coordinates of the given rows: (N, d).
+    def log_likelihood_by_rows(self, theta: Array) -> tuple[float, Array, Array, Array]:
+        """`log_likelihood`, and its gradients by the targets and the ordered coordinates: (N, d).
 
         Repeats move together: the first of them has the gradient of all.
         """
         eta = self.hyper.eta(theta)
-        (value, gradient), by_rows = self._scatter(eta), []
+        value, gradient = self._scatter(eta)
+        by_y, by_rows = [], []
         for block in self.blocks:
-            one, by_eta, by_row = block.log_likelihood_by_rows(eta)
+            one, by_eta, by_target, by_row = block.log_likelihood_by_rows(eta)
             value += one
             gradient += by_eta
+            by_y.append(by_target)
             by_rows.append(by_row)
         at = self._merged.first[self.order[np.concatenate(self._groups)]]
         ordered = np.zeros((len(self._merged.given), self.blocks[0].X.shape[1]))
-        ordered[at] = np.vstack(by_rows)
-        return value, self.hyper.matrix.T @ gradient, ordered
+        targets = np.zeros(len(ordered))
+        ordered[at], targets[at] = np.vstack(by_rows), np.concatenate(by_y)
+        return value, self.hyper.matrix.T @ gradient, targets, ordered
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
         return with_prior(self.log_likelihood, self.hyper, theta)

@@ -36,9 +36,10 @@ class GraphLearning:
     """N_Gibbs: how many are computed each time. None: two sweeps, but 800 to 3,000."""
     every: int = 30
     """N_cyc: trials from one time to the next."""
-    max_clique: int = 4
-    """Variables of one component at most (d_max of disjoint groups)."""
-    max_treewidth: int = 4
+    max_clique: int | None = 4
+    """Variables of one component at most (d_max of disjoint groups); None: any number."""
+    max_treewidth: int | None = 4
+    """None: any."""
     max_groups: int | None = None
     """M of disjoint groups, on every node; None: any number."""
 
@@ -48,10 +49,11 @@ class GraphLearning:
             raise ValueError(f"edge_probability={p!r} must be between 0 and 1, exclusive")
         for name in ("likelihoods", "every", "max_clique", "max_treewidth", "max_groups"):
             value = getattr(self, name)
-            if value is None and name in ("likelihoods", "max_groups"):
+            if value is None and name != "every":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a positive integer")
+                more = "" if name == "every" else ", or None"
+                raise ValueError(f"{name}={value!r} must be a positive integer{more}")
 
     def log_odds(self, n_variables: int) -> float:
         """log p / (1 - p)"""
@@ -234,13 +236,14 @@ class _Overlapping(_Gibbs):
 
     def _allowed(self, edge: Edge, edges: Iterable[Edge], cliques: list[list[Clique]]) -> bool:
         """Whether cliques and treewidth stay within their caps when an edge is added."""
-        if max(len(clique) for own in cliques for clique in own) > self._learning.max_clique:
+        size, width = self._learning.max_clique, self._learning.max_treewidth
+        if size is not None and max(len(clique) for own in cliques for clique in own) > size:
             return False
-        if not connected(self._state.edges, *edge):  # joining two parts does not make it wider
+        if width is None or not connected(self._state.edges, *edge):  # joining parts widens nothing
             return True
         own = next(own for own in self._own if edge[0] in own)
         own_edges = [one for one in edges if one[0] in own]
-        return treewidth(own, own_edges) <= self._learning.max_treewidth
+        return treewidth(own, own_edges) <= width
 
 
 class _Disjoint(_Gibbs):
@@ -273,10 +276,11 @@ class _Disjoint(_Gibbs):
         elsewhere = [edge for edge in self._state.edges if edge[0] not in own]
         groups = components(own, [edge for edge in self._state.edges if edge[0] in own])
         rest = [left for group in groups if (left := tuple(u for u in group if u != v))]
+        largest = self._learning.max_clique
         joined = [
             [*rest[:i], tuple(sorted((*group, v))), *rest[i + 1 :]]
             for i, group in enumerate(rest)
-            if len(group) < self._learning.max_clique
+            if largest is None or len(group) < largest
         ]
         most = self._learning.max_groups
         if most is None or len(rest) < most:

@@ -56,25 +56,33 @@ class Merged:
         """Of the means, for a learned noise variance: (n,)."""
         return np.asarray(self.fixed + noise * self.share)
 
-    def scatter(self, noise: float) -> tuple[float, float]:
+    def scatter(self, noise: float, weights: Array | None = None) -> tuple[float, float]:
         """``log_det`` and ``square``, summed over all rows, for a learned noise variance."""
         v = self.given_fixed + noise * self.given_learned
-        log_det = float(np.log(v).sum() - np.log(self.variance(noise)).sum())
-        return log_det, float(((self.given - self.y[self.of_given]) ** 2 / v).sum())
+        of_means = None if weights is None else weights[self.first]
+        log_det = _sum(np.log(v), weights) - _sum(np.log(self.variance(noise)), of_means)
+        return log_det, _sum((self.given - self.y[self.of_given]) ** 2 / v, weights)
 
-    def log_scatter(self, log_noise: float) -> tuple[float, float]:
-        """The log density of the scatter, and its derivative by the log of the learned noise."""
+    def log_scatter(self, log_noise: float, weights: Array | None = None) -> tuple[float, float]:
+        """The log density of the scatter, and its derivative by the log of the learned noise.
+
+        ``weights`` (N,) count the rows; repeats have the same.
+        """
         if not self.repeated:
             return 0.0, 0.0
         noise = float(np.exp(log_noise))
-        lost = len(self.of_given) - len(self.first)
-        log_det, square = self.scatter(noise)
+        log_det, square = self.scatter(noise, weights)
         v = (self.given_fixed + noise)[self.given_learned]
         away = (self.given - self.y[self.of_given])[self.given_learned]
-        # log_det changes by (k - 1) / s^2 for k repeats: log s^2 of each, less one per mean.
         learned = self.share > 0.0
-        means = (self.share[learned] / self.variance(noise)[learned]).sum()
-        slope = float((1.0 / v).sum() - means - (away**2 / v**2).sum())
+        lost: float = len(self.of_given) - len(self.first)
+        given = of_means = None
+        if weights is not None:
+            lost = float(weights.sum() - weights[self.first].sum())
+            given, of_means = weights[self.given_learned], weights[self.first][learned]
+        # log_det changes by (k - 1) / s^2 for k repeats: log s^2 of each, less one per mean.
+        means = _sum(self.share[learned] / self.variance(noise)[learned], of_means)
+        slope = _sum(1.0 / v, given) - means - _sum(away**2 / v**2, given)
         return -0.5 * (log_det + square + lost * _LOG_2PI), -0.5 * noise * slope
 
     def leave_one_out(self, noise: float, alpha: Array, precision: Array) -> tuple[Array, Array]:
@@ -86,6 +94,10 @@ class Merged:
             w * away + weight * alpha[self.of_given],
             w * (1.0 - weight) + weight**2 * precision[self.of_given],
         )
+
+
+def _sum(values: Array, weights: Array | None) -> float:
+    return float(values.sum() if weights is None else weights @ values)
 
 
 def merge(rows: Array, y: Array, noise: Array) -> Merged:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.models.base import Belief, PathModel, PathPosterior
-from bosquet.models.cart import Cart, CartLeaf, Cell
+from bosquet.models.cart import Cart, CartLeaf, Cell, thinned
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.sampling import slice_sample
@@ -27,39 +27,42 @@ Inference = Literal["map", "mcmc"]
 _ITERATIONS = 20  # of L-BFGS-B per leaf
 _TOLERANCE = 1e-3  # of the log posterior, which is some tens
 LEAST_GAIN = 1.0  # of the log density of a leaf's rows, for hyper-parameters of its own
-_SAMPLES = 8
-_BURN_IN = 4
+_SAMPLES = 32
+_EVERY = 4  # sweeps between samples: they are correlated, and each costs a factor
+_BURN_IN = 32
 _WIDTH = 1.0  # of slices, in logarithms
 
 
-class RowsModel(PathModel[PathPosterior], Protocol):
-    """A model of some rows whose likelihood can be weighed with that of others."""
+class Likelihood(Protocol):
+    """What hyper-parameters are judged by."""
+
+    @property
+    def hyper(self) -> Hyperparameters: ...
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """The log marginal likelihood and its gradient."""
+
+
+class RowsModel(PathModel[PathPosterior], Likelihood, Protocol):
+    """A model of some rows that can be judged by what it says of each of them."""
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(z_i | all other z), row by row."""
 
 
 class PathLikelihood:
-    """Eq. (2): the weighted log likelihoods of the cells above a leaf, and the log prior."""
+    """Eq. (2): the weighted log likelihoods of the cells above a leaf, and the log prior.
 
-    def __init__(self, models: Sequence[RowsModel], weights: Array) -> None:
-        self._models, self._weights = models, weights
-        self.hyper = models[0].hyper
+    ``model`` has all rows of the path with the weights of `CartLeaf.nested`, so that its likelihood
+    is that of all cells.
+    """
 
-    def _log_likelihood(self, theta: Array) -> tuple[float, Array]:
-        """sum_i w_i log p(y_i | x_i, theta), and its gradient."""
-        value, gradient = 0.0, np.zeros(len(theta))
-        for model, weight in zip(self._models, self._weights, strict=True):
-            one, by_theta = model.log_likelihood(theta)
-            value += weight * one
-            gradient += weight * by_theta
-        return value, gradient
+    def __init__(self, model: Likelihood) -> None:
+        self._model = model
+        self.hyper = model.hyper
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
-        return with_prior(self._log_likelihood, self.hyper, theta)
+        return with_prior(self._model.log_likelihood, self.hyper, theta)
 
     def map(self, start: Array) -> Array:
         return maximise(self.log_posterior, self.hyper, [start], _ITERATIONS, _TOLERANCE)[0]
@@ -73,87 +76,144 @@ class PathLikelihood:
 
         width = np.minimum(_WIDTH, self.hyper.sd)
         bounds = (self.hyper.lower, self.hyper.upper)
-        return slice_sample(log_density, start, width, n, rng, bounds=bounds, burn_in=_BURN_IN)
+        sweeps = slice_sample(
+            log_density, start, width, _EVERY * n, rng, bounds=bounds, burn_in=_BURN_IN
+        )
+        return sweeps[_EVERY - 1 :: _EVERY]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What keeps many rows from being slow; None is no limit."""
+
+    leaves: int | None = 12
+    """About so many at most: a leaf has at least an equal share of the rows."""
+    fitted: int | None = 250
+    """The rows that the hyper-parameters of a leaf are fitted to (`CartLeaf.nested`)."""
+    factored: int | None = 400
+    """The rows that the hyper-parameters of all are fitted to, and that a leaf predicts from."""
+
+    def least(self, least: int, n: int) -> int:
+        """The rows that a leaf has at least."""
+        return least if self.leaves is None else max(least, n // self.leaves)
+
+    def exceeded(self, n: int) -> bool:
+        """Whether a model of n rows is too slow."""
+        return self.factored is not None and n > self.factored
+
+
+NO_LIMITS = Limits(None, None, None)
 
 
 class TreedGP:
     """A model whose hyper-parameters change from leaf to leaf: a `PathModel`.
 
-    ``grow`` gives the tree, ``make`` the model of some rows, and ``noise`` are the variances known
-    of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves predict from all
-    rows (section 3.3), with ``leaf_only`` from their own. With ``inference="mcmc"`` a leaf has
-    several posteriors. With ``earned`` a leaf keeps the hyper-parameters of the root unless its own
-    predict its rows better, each from all others. ``starts`` are where a fit begins beside the
-    prior.
+    ``grow`` gives the tree, ``make`` the model of some rows, weighted or not, and ``noise`` are the
+    variances known of all. ``fit`` is that of the root; ``posterior`` goes on from there. Leaves
+    predict from all rows (section 3.3), with ``leaf_only`` from their own, and beyond the
+    ``limits`` from the nearest ones. With ``inference="mcmc"`` a leaf has several posteriors. With
+    ``earned`` a leaf keeps the hyper-parameters of the root unless its own predict its rows better,
+    each from all others. ``starts`` are where a fit begins beside the prior.
     """
 
     def __init__(
         self,
         grow: Callable[[], Cart],
-        make: Callable[[Index], RowsModel],
+        make: Callable[[Index, Array | None], RowsModel],
         noise: Array,
         *,
         starts: Sequence[Array] = (),
         inference: Inference = "map",
         leaf_only: bool = False,
         earned: bool = False,
+        limits: Limits = NO_LIMITS,
     ) -> None:
         self._grow, self._make, self._noise = grow, make, noise
         self.starts, self._inference = starts, inference
-        self._leaf_only, self._earned = leaf_only, earned
-        self._root = make(np.arange(len(noise)))
+        self._leaf_only, self._earned, self._limits = leaf_only, earned, limits
+        self._all = np.arange(len(noise))
+        rows = thinned(self._all, limits.factored or len(noise))
+        self._root = make(rows, None)
+        self._scale = len(noise) / len(rows)
 
     @property
     def hyper(self) -> Hyperparameters:
         return self._root.hyper
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
-        """A cold fit, one that starts from the prior, has the other starts as well."""
+        """A cold fit, one that starts from the prior, has the other starts as well.
+
+        The log posterior is scaled to all rows, so that it can be compared with what all of them
+        say of a transform.
+        """
         cold = any(np.array_equal(start, self.hyper.mean) for start in starts)
-        return self._root.fit([*starts, *self.starts] if cold else starts, max_iterations)
+        theta, value = self._root.fit([*starts, *self.starts] if cold else starts, max_iterations)
+        return theta, self._scale * value
 
     def posterior(self, theta: Array) -> TreedPosterior:
         tree = self._grow()
-        models: dict[int, RowsModel] = {}  # by identity of the cell: leaves share those above
-
-        def model_of(cell: Cell) -> RowsModel:
-            if id(cell) not in models:
-                whole = len(cell.rows) == len(self._noise)
-                models[id(cell)] = self._root if whole else self._make(cell.rows)
-            return models[id(cell)]
-
-        def likelihood(leaf: CartLeaf) -> PathLikelihood:
-            return PathLikelihood([model_of(cell) for cell in leaf.path], leaf.weights)
-
         # Not the generator of the run: a chain depends on the data alone.
         rng = np.random.default_rng(len(self._noise))
+
+        def path_likelihood(leaf: CartLeaf) -> PathLikelihood:
+            return PathLikelihood(self._make(*leaf.nested(self._limits.fitted)))
 
         def inferred(leaf: CartLeaf, best: Array) -> list[Array]:
             if self._inference == "map":
                 return [best]
-            return list(likelihood(leaf).sample(best, _SAMPLES, rng))
+            return list(path_likelihood(leaf).sample(best, _SAMPLES, rng))
 
         root = CartLeaf(tree.leaves[0].path[:1])
         common = cache(lambda: inferred(root, theta))
+        shared = _Given(self._root, self._all)  # of all rows: what is computed once serves leaves
         leaves = []
         for leaf in tree.leaves:
-            rows = leaf.cell.rows
-            given = model_of(leaf.cell) if self._leaf_only else self._root
-            judged = np.arange(len(rows)) if self._leaf_only else rows
-            best = likelihood(leaf).map(theta) if leaf.path[1:] else theta
+            given = self._given(tree, leaf) or shared
+            best = path_likelihood(leaf).map(theta) if leaf.path[1:] else theta
             own = best is not theta
             if own and self._earned:
-                own = _gain(given, best, theta, judged) > LEAST_GAIN
+                own = given.gain(best, theta, leaf.cell.rows) > LEAST_GAIN
             thetas = inferred(leaf, best) if own else common()
             samples = tuple(given.posterior(one) for one in thetas)
-            leaves.append(LeafPosterior(leaf, samples, float(np.median(self._noise[rows])), own))
+            known = float(np.median(self._noise[leaf.cell.rows]))
+            leaves.append(LeafPosterior(leaf, samples, known, own))
         return TreedPosterior(tree, tuple(leaves), self._root.hyper.eta(theta))
 
+    def _given(self, tree: Cart, leaf: CartLeaf) -> _Given | None:
+        """What a leaf predicts from; None: all rows."""
+        rows = leaf.cell.rows
+        if self._leaf_only:
+            return _Given(self._make(rows, None), rows)
+        if not self._limits.exceeded(len(self._all)):
+            return None
+        rows = np.sort(np.argsort(tree.distances(leaf), kind="stable")[: self._limits.factored])
+        return _Given(self._make(rows, None), rows)
 
-def _gain(model: RowsModel, theta: Array, other: Array, rows: Index) -> float:
-    """How much better rows are predicted from all others with theta than with another one."""
-    gain = model.leave_one_out(theta)[rows] - model.leave_one_out(other)[rows]
-    return float(gain.sum())
+
+class _Given:
+    """The model of the rows that a leaf, or several, predict from."""
+
+    def __init__(self, model: RowsModel, rows: Index) -> None:
+        self._model, self._rows = model, rows
+        self._posteriors: dict[bytes, PathPosterior] = {}
+        self._left_out: dict[bytes, Array] = {}
+
+    def posterior(self, theta: Array) -> PathPosterior:
+        key = theta.tobytes()
+        if key not in self._posteriors:
+            self._posteriors[key] = self._model.posterior(theta)
+        return self._posteriors[key]
+
+    def gain(self, theta: Array, other: Array, rows: Index) -> float:
+        """How much better rows are predicted from all others with theta than with another one."""
+        judged = np.isin(self._rows, rows)
+        return float((self._leave_one_out(theta) - self._leave_one_out(other))[judged].sum())
+
+    def _leave_one_out(self, theta: Array) -> Array:
+        key = theta.tobytes()
+        if key not in self._left_out:
+            self._left_out[key] = self._model.leave_one_out(theta)
+        return self._left_out[key]
 
 
 @dataclass(frozen=True)

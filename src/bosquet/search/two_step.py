@@ -240,7 +240,7 @@ def levels_of(space: Space, weight: Weight) -> Array:
     if weight.kind == "one-hot":
         return space.tree.choice(weight.dimension).unit_of(np.arange(weight.size))
     parameter = space.dimensions[weight.dimension].parameter
-    values = np.array([0.0, 1.0]) if weight.kind == "linear" else np.linspace(0.0, 1.0, _GRID)
+    values = np.linspace(0.0, 1.0, _GRID if weight.kind == "fourier" else 2)
     return np.unique(parameter.snap(values))
 
 

@@ -56,24 +56,38 @@ __all__ = [
     "TreeEI",
     "Turbo",
     "get",
+    "is_name",
 ]
 
 
 def get(strategy: str | Strategy) -> Strategy:
     """The strategy of a name, with its defaults; an instance is returned as it is.
 
-    A name followed by ``.paper`` means the algorithm exactly as published.
+    A name followed by ``.paper`` means the published algorithm; some strategies have other versions
+    too (`Strategy.versions`).
     """
     if isinstance(strategy, Strategy):
         return strategy
     if isinstance(strategy, str):
         name, _, version = strategy.partition(".")
-        if name in STRATEGIES and version in ("", "paper"):
-            return STRATEGIES[name].paper() if version else STRATEGIES[name]()
         if name in STRATEGIES:
+            cls = STRATEGIES[name]
+            if strategy == name:
+                return cls()
+            if version in cls.versions:
+                made = getattr(cls, version)()
+                assert isinstance(made, cls)
+                return made
+            known = " or ".join(f"'{name}.{one}'" for one in cls.versions)
             raise ValueError(
-                f"strategy={strategy!r}: after the dot there can only be 'paper', as in "
-                f"'{name}.paper'"
+                f"strategy={strategy!r}: {name!r} has no version {version!r}; use {name!r}, or "
+                f"{known}"
             )
     more = ", one of these with '.paper' behind it, or a Strategy instance"
     raise ValueError(must_be_one_of("strategy", strategy, sorted(STRATEGIES), more))
+
+
+def is_name(strategy: str) -> bool:
+    """Whether `get` knows a name."""
+    name, dot, version = strategy.partition(".")
+    return name in STRATEGIES and (not dot or version in STRATEGIES[name].versions)

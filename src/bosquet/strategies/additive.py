@@ -22,7 +22,7 @@ Algorithm 1, G-Add-GP-UCB, with what section 4 adds for a graph that is not know
     2       for t = 1, ..., N_iter                                         an ask
     sec. 4      every N_cyc trials: Z, L <- Algorithm 3, from the last ones on   `structured`
     3           mu^(j), sigma^(j) given D_t-1                              `fit`, `Posterior.of`
-    4           x_t <- argmax phi_t, by Algorithm 2                        `_by_message_passing`
+    4           x_t <- argmax phi_t, by Algorithm 2                        `_best_of_grid`
     5, 6        y_t <- f(x_t) + noise, D_t <- D_t-1 and (x_t, y_t)         `Optimizer.tell`
 
 Where we differ by default, and why: expected improvement of the whole posterior takes the place of
@@ -35,8 +35,10 @@ and scales are then fitted under priors. Grids are refined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -74,12 +76,16 @@ from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Fitted, Setting
 from bosquet.strategies.gp_strategy import GPStrategy
-from bosquet.strategies.options import ModelName, check_paper_kernel, one_of
+from bosquet.strategies.options import ModelName, check_paper_kernel, one_of, whole
 
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
 
 _PAPER_INITIAL = 10
-_PAPER_LEARNING = GraphLearning(edge_probability=0.5, likelihoods=200, every=30)
+_PAPER_LEARNING = GraphLearning(
+    edge_probability=0.5, likelihoods=200, every=30, max_clique=None, max_treewidth=None
+)
+_PAPER_EVALUATIONS, _EVALUATIONS = 1_000, 400
+_VIOLATING = 256  # points of the grid that constraints rule out, before it is given up
 _TOLD = 0.05  # edges at least this probable are named in Info
 
 
@@ -112,7 +118,9 @@ class Additive(GPStrategy[SpacePosterior]):
 
     ``acquisition="ucb"`` is the sum of the groups' own bounds, maximised by message passing, which
     has no place for a ``residual`` (None: one where it fits). ``model="paper"`` has squared
-    exponentials with the hyper-parameters that Algorithm 3 has sampled. On conditional spaces
+    exponentials with the hyper-parameters that Algorithm 3 has sampled, and is searched on a grid.
+    ``max_eval`` is how often message passing may evaluate the bound of one group (None: 1,000 with
+    ``model="paper"``, 400 otherwise); that grid has its root as levels. On conditional spaces
     groups join variables of the same node. The other arguments are those of every `GPStrategy`.
     """
 
@@ -123,11 +131,13 @@ class Additive(GPStrategy[SpacePosterior]):
     graph: GraphName | None = None
     learning: GraphLearning = field(default_factory=GraphLearning)
     residual: bool | None = None
+    max_eval: int | None = None
     model: ModelName = "hierarchical"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_paper_kernel(self.model, self.kernel)
+        whole("max_eval", self.max_eval, 9, none=True)
         if self.graph is not None:
             one_of("graph", self.graph, get_args(GraphName))
             if self.groups is not None:
@@ -269,9 +279,11 @@ class Additive(GPStrategy[SpacePosterior]):
 
     def clique_search(self, ask: Ask[SpacePosterior]) -> CliqueSearch:
         additive = ask.fitted.posterior.additive
-        # What is refined need not begin on a fine grid: it ends at the same maximum.
-        paper = self.model == "paper"
-        effort = TableEffort(refine=False) if paper else TableEffort(evaluations=400)
+        if self.model == "paper":  # pairs of variables have the whole grid as their table
+            n = self.max_eval or _PAPER_EVALUATIONS
+            effort = TableEffort(evaluations=n, refine=False, levels=math.isqrt(n))
+        else:  # what is refined need not begin on a fine grid: it ends at the same maximum
+            effort = TableEffort(evaluations=self.max_eval or _EVALUATIONS)
         components = clique_components(additive.components)
         return CliqueSearch(ask.task.space, additive, components, effort)
 
@@ -280,7 +292,8 @@ class Additive(GPStrategy[SpacePosterior]):
         if task.candidates is not None:
             return super().next(ask)
         if self.acquisition == "ucb" and feasibility_of(task) is None:
-            found = self._by_message_passing(ask)
+            paper = self.model == "paper"
+            found = self._best_of_grid(ask) if paper else self._by_message_passing(ask)
             if found is not None:
                 return found
         cliques = self.clique_search(ask)
@@ -297,10 +310,21 @@ class Additive(GPStrategy[SpacePosterior]):
         bounds = (self.bound(ask.task), LowerBound(0.0))
         return np.array([cliques.maximise(bound, ask.rng).rows[0] for bound in bounds])
 
+    def _best_of_grid(self, ask: Ask[SpacePosterior]) -> Proposal | None:
+        """Algorithm 1, line 4: the best point of the grid that is free."""
+        space, cliques = ask.task.space, self.clique_search(ask)
+        taken = len(ask.taken)
+        points = cliques.ranked(self.bound(ask.task), ask.rng, taken + 1)
+        for value, path, x in islice(points, taken + _VIOLATING):
+            config = space.from_unit(on_path(space, path, x[None]))[0]
+            if key_of(config) not in ask.taken and space.violation(config) is None:
+                found = self.proposal(config, value, {space.path_label(config): value})
+                return replace(found, about=found.about | {"search": cliques.summary})
+        return None
+
     def _by_message_passing(self, ask: Ask[SpacePosterior]) -> Proposal | None:
         """The maximum of the summed bounds, unless it is taken or violates a constraint."""
         space, bound = ask.task.space, self.bound(ask.task)
-        # Algorithm 1, line 4.
         optimum = self.clique_search(ask).maximise(bound, ask.rng)
         path = space.tree.path_of(best_path(space, optimum.values)[1])
         rows = on_path(space, path, optimum.rows.copy())

@@ -139,6 +139,8 @@ class Strategy(ABC):
     """Chooses what to evaluate next."""
 
     name: ClassVar[str]
+    versions: ClassVar[tuple[str, ...]] = ("paper",)
+    """Constructors that can follow the name behind a dot, as in ``"add-tree.paper"``."""
 
     @abstractmethod
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
@@ -153,7 +155,7 @@ class Strategy(ABC):
 
     @classmethod
     def paper(cls) -> Self:
-        """The strategy exactly as published."""
+        """The strategy as published; its page lists where it still differs."""
         return cls()
 
 

@@ -7,7 +7,7 @@ on Meta-Knowledge Transfer, PMLR 191, 2022; its supplement.
 in the paper                    here
 ==============================  ==============================================================
 global level, random forest     ``models.forest``, searched by ``search.mixed``
-"logEI" of the global level     expected improvement of log costs: ``log_cost=True``
+"logEI" of the global level     EI of a log-normal cost: ``acquisition.lognormal``
 x_g, X_sub, Algorithm 1         ``search.subregion``
 n_min                           ``points_per_dimension`` times the variables of the largest path
 LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
@@ -32,7 +32,7 @@ Where we differ by default, and why. Targets have the spread of the points insid
 above are compressed, so that the local model looks at local differences; but their zero is the mean
 of all trials: a model whose prior mean is that of the good points inside expects good values
 wherever it knows nothing, and in ten dimensions hardly leaves the edges of its subregion. The
-forest is trained on plain costs (Appendix D.3 found that better). On spaces with branches or
+forest is trained on plain costs. On spaces with branches or
 discrete values every twelfth trial is one of the design, so that no branch is given up for ever. On
 conditional spaces the subregion lies on the path of x_g and the local model is that of `AddTree`,
 so that trials of other branches inform through the variables they share.
@@ -48,13 +48,15 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from bosquet.acquisition.base import LogEI
+from bosquet.acquisition.lognormal import LognormalEI
 from bosquet.arrays import Array, Bools
-from bosquet.data import Dataset, History, Key
-from bosquet.models.base import PathPosterior
+from bosquet.data import Dataset, Key
+from bosquet.models.base import PathModel, PathPosterior
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.forest import Forest, log_costs
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
+from bosquet.models.plain import plain
 from bosquet.models.transform import exponent, moments, transform
 from bosquet.search.mixed import maximise_mixed
 from bosquet.search.region import Region
@@ -75,6 +77,8 @@ from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.gp_strategy import initial_trials
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
+from bosquet.strategies.published import SMAC, Noisy, Textbook, fit_published
+from bosquet.strategies.switching import Switching, switching
 from bosquet.strategies.turbo import Trust, Turbo, patience
 
 Inside = Bools
@@ -84,9 +88,9 @@ _GOOD = 10  # evaluated rows from which the global search starts
 _PERTURBED = 8  # evaluated rows that the local search perturbs
 _HIGH = 2.0  # standard deviations inside, beyond which targets are compressed
 _FARTHEST = 1e100  # standard deviations inside, whose square is still a float
-_PER_FAILURE = 0.1  # Eq. (1)
 _SAMPLED = 20  # configurations whose subregions TuRBO chooses from
 _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
+_RESTARTS = 10  # of the published fit
 
 
 @dataclass(kw_only=True, eq=False)
@@ -98,7 +102,8 @@ class BOinG(SequentialStrategy):
     ``"local"`` (points inside only) or ``"full"`` (all points). ``log_cost`` trains the forest on
     logarithms, for costs with a heavy tail. ``local_targets=False`` standardises by all trials.
     Every ``explore_every``-th trial (None: never) explores where `AddTree` would. ``early`` is what
-    proposes until then, `AddTree` by default.
+    proposes until then, `AddTree` by default. ``published`` takes the model, the units and the
+    switches of the paper's authors.
     """
 
     name: ClassVar[str] = "boing"
@@ -109,6 +114,7 @@ class BOinG(SequentialStrategy):
     local_targets: bool = True
     explore_every: int | None = 12
     early: Strategy | None = None
+    published: bool = False
 
     def __post_init__(self) -> None:
         one_of("model", self.model, get_args(LocalModel))
@@ -117,15 +123,8 @@ class BOinG(SequentialStrategy):
 
     @classmethod
     def paper(cls) -> Self:
-        """Forest on log costs, targets standardised by all trials, Matern-5/2, no exploration."""
-        return cls(
-            log_cost=True,
-            local_targets=False,
-            explore_every=None,
-            early=AddTree(
-                kernel="matern52", explore_every=None, defaults_first=False, transforms=False
-            ),
-        )
+        """EI of log-normal costs, the authors' Gaussian process and switches; no exploration."""
+        return cls(log_cost=True, explore_every=None, early=Textbook.paper(), published=True)
 
     def least(self, space: Space) -> int:
         """n_min"""
@@ -163,8 +162,11 @@ class BOinG(SequentialStrategy):
         # Algorithm 1.
         region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
         # Local level, Appendix B.1.
-        fitted, inducing = self.local_model(task, data, inside)
+        fitted, inducing = self.local_model(task, data, inside, region)
         best, level = incumbent(fitted, data.X)
+        if self.published:  # the predicted best of the trials inside, and variances with noise
+            best = float(level[inside].min())
+            fitted = replace(fitted, posterior=Noisy(fitted.posterior), noise=0.0)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
         if found is None:  # nothing new in the subregion: x_g itself is new
@@ -190,7 +192,7 @@ class BOinG(SequentialStrategy):
 
     def costs(self, data: Dataset) -> Array:
         y = log_costs(data.y) if self.log_cost else data.y
-        return transform(y, data.noise).z
+        return y if self.published else transform(y, data.noise).z
 
     def global_best(
         self,
@@ -202,8 +204,10 @@ class BOinG(SequentialStrategy):
         rng: np.random.Generator,
     ) -> Config | None:
         """x_g: a free configuration with the highest expected improvement of the forest."""
-        level = forest.moments(data.X)[0] if task.history.noisy else self.costs(data)
-        acquisition = LogEI(float(level.min()))
+        predicted = task.history.noisy or self.published
+        level = forest.moments(data.X)[0] if predicted else self.costs(data)
+        best = float(level.min())
+        acquisition = LognormalEI(best) if self.published else LogEI(best)
 
         def score(X: Array) -> Array:
             values = acquisition.value(*forest.moments(X))
@@ -228,19 +232,30 @@ class BOinG(SequentialStrategy):
     # -- the local level ---------------------------------------------------------------------
 
     def local_model(
-        self, task: Task, data: Dataset, inside: Inside
+        self, task: Task, data: Dataset, inside: Inside, region: Region | None = None
     ) -> tuple[Fitted[PathPosterior], int]:
-        """The posterior of the local model, and how many inducing points it has."""
+        """The posterior of the local model, and how many inducing points it has.
+
+        As published, length-scales are those of the region stretched to the unit cube.
+        """
         z, noise = self.targets(data, inside)
         m = n_inducing(task.space.tree.largest_dimension, len(z))
         few = int((~inside).sum()) <= m
         covariance = local_covariance(task.space)
+        if self.published:
+            widths = None if region is None else region.upper - region.lower
+            covariance = plain(task.space, SMAC, widths)
+        gp: PathModel[PathPosterior]
         if self.model == "lgpga" and not few:
             inner, outer = ((data.X[rows], z[rows], noise[rows]) for rows in (inside, ~inside))
-            return fit_local(task, LocalGlobalGP(covariance, inner, outer, m), z, noise), m
-        rows = inside if self.model == "local" else np.ones(len(z), dtype=bool)
-        gp = SpaceGP(covariance, data.X[rows], z[rows], noise[rows])
-        return fit_local(task, gp, z, noise), 0
+            gp = LocalGlobalGP(covariance, inner, outer, m)
+        else:
+            m = 0
+            rows = inside if self.model == "local" else np.ones(len(z), dtype=bool)
+            gp = SpaceGP(covariance, data.X[rows], z[rows], noise[rows])
+        if self.published:
+            return fit_published(task, gp, z, noise, _RESTARTS), m
+        return fit_local(task, gp, z, noise), m
 
     def targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
         """Targets in the units of those inside and their noise variances, of all trials."""
@@ -253,60 +268,11 @@ class BOinG(SequentialStrategy):
             centre, spread = moments(y[inside])
             s = np.clip((y - centre) / spread, -_FARTHEST, _FARTHEST)
             variance = np.minimum(np.ldexp(data.noise, -2 * e) / spread / spread, 1e6)
+        if self.published:
+            return s, variance
         above = np.maximum(s - _HIGH, 0.0)
         z = np.minimum(s, _HIGH) + np.log1p(above)
         return z - z.mean(), variance / (1.0 + above) ** 2
-
-
-@dataclass(frozen=True)
-class Switching:
-    """Appendix B.2: which engine proposed the last trial, and how often each has failed."""
-
-    engine: str = "boing"
-    improved: bool = False
-    """Whether the last trial was the best so far."""
-    counts: tuple[float, float] = (0.0, 0.0)
-    """c_fail of BOinG and of TuRBO."""
-    idle: tuple[int, int] = (0, 0)
-    """Trials of each since it last found something better."""
-
-    def after(self, engine: str, improved: bool, dimension: int) -> Switching:
-        """The state after one more trial of an engine."""
-        counts, idle = list(self.counts), list(self.idle)
-        if engine != self.engine:
-            counts = [count / 2.0 for count in counts]
-        i = _ENGINES.index(engine)
-        if improved:
-            counts[i], idle[i] = max(counts[i] - 1.0, 0.0), 0
-        else:
-            idle[i] += 1
-            counts[i] += idle[i] % dimension == 0
-        return Switching(engine, improved, (counts[0], counts[1]), (idle[0], idle[1]))
-
-    @property
-    def probability(self) -> float:
-        """Of handing over to the other engine, Eq. (1); TuRBO does so at once on success."""
-        if self.engine == "turbo" and self.improved:
-            return 1.0
-        return min(_PER_FAILURE * self.counts[_ENGINES.index(self.engine)], 1.0)
-
-    def next(self, rng: np.random.Generator) -> str:
-        switch = rng.random() < self.probability
-        return _ENGINES[(_ENGINES.index(self.engine) + switch) % 2]
-
-
-_ENGINES = ("boing", "turbo")
-
-
-def switching(history: History, dimension: int) -> Switching:
-    """The state after all trials that ended; only those that an engine proposed count."""
-    state, best = Switching(), math.inf
-    for trial in history.trials:
-        loss = history.loss(trial) if trial.state == "complete" else math.inf
-        if trial.memory.get("engine") in _ENGINES:
-            state = state.after(trial.memory["engine"], loss < best, max(dimension, 1))
-        best = min(best, loss)
-    return state
 
 
 class BOinGPlus(BOinG):
@@ -321,15 +287,18 @@ class BOinGPlus(BOinG):
     def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
         dimension = task.space.tree.largest_dimension
         state = switching(task.history, dimension)
-        if state.next(rng) == "boing":
+        run = self._going_on(task, state, dimension)
+        due = not self.published or state.due(collapsed=run is None)
+        if (state.next(rng) if due else state.engine) == "boing":
             return super().next(task, taken, rng)
         data = task.history.dataset()
-        run = self._going_on(task, state, dimension) or self._new_run(task, data, rng)
+        run = run or self._new_run(task, data, rng)
         rows = run.region.contains(data.X)
         found = None
         if rows.sum() > dimension:
             inside = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
-            found = Turbo().step(task, inside, run.trust.length, taken, rng, run.region)
+            turbo = Turbo.paper() if self.published else Turbo()
+            found = turbo.step(task, inside, run.trust.length, taken, rng, run.region)
         if found is None:  # a design of the subregion, or a change from what is taken there
             found = self._drawn(task, run.region, taken, rng)
         if found is None:

@@ -6,8 +6,9 @@ J.-A. M. Assael, Z. Wang and N. de Freitas. Heteroscedastic Treed Bayesian Optim
 in the paper                        here
 ==================================  =========================================================
 tree, tau at a point, Eq. (1)       ``models.cart``
-Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``CartLeaf.weights``
-p(theta)                            not given there: the priors of `AddTree`
+Eq. (2), w_i                        ``models.treed.PathLikelihood``, ``CartLeaf.nested``
+p(theta)                            not given: the priors of `AddTree`; ``SPEARMINT`` in `paper`
+mean mu, amplitude theta_0          ``model="paper"`` (a mean), ``Published.variances``
 sampling from Eq. (2)               ``inference="mcmc"``, ``models.sampling``
 predictions from all observations   the default; ``leaf_only=True`` is without
 HTBO WARP                           ``warp=True``, ``models.warping``
@@ -24,9 +25,10 @@ The paper has no algorithm box; one iteration (section 3.3) is::
 Where we differ by default, and why. A leaf must earn hyper-parameters of its own by predicting its
 trials better with them than with those of all (leave-one-out): few trials are soon over-fitted, and
 many functions need no tree. Each leaf is searched as a box of its own, so a small one gets as many
-points as a large one. The kernel and a transform of the targets are chosen by evidence, and trials
-explore as those of every `GPStrategy`. On conditional spaces the model in a leaf is that of
-`AddTree`.
+points as a large one. With many trials there are fewer leaves, and fits and predictions of each see
+some trials only (`Limits`), else an ask would take minutes. The kernel and a transform of the
+targets are chosen by evidence, and trials explore as those of every `GPStrategy`. On conditional
+spaces the model in a leaf is that of `AddTree`.
 """
 
 from __future__ import annotations
@@ -43,9 +45,18 @@ from bosquet.arrays import Array, Index
 from bosquet.models.add_tree import add_tree
 from bosquet.models.cart import Cart
 from bosquet.models.covariance import Covariance
+from bosquet.models.plain import Published, plain
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.transform import Targets
-from bosquet.models.treed import Inference, LeafPosterior, RowsModel, TreedGP, TreedPosterior
+from bosquet.models.treed import (
+    NO_LIMITS,
+    Inference,
+    LeafPosterior,
+    Limits,
+    RowsModel,
+    TreedGP,
+    TreedPosterior,
+)
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.leaves import regions
 from bosquet.search.region import Region
@@ -57,10 +68,23 @@ from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import GPStrategy
-from bosquet.strategies.options import one_of, whole
+from bosquet.strategies.options import ModelName, one_of, whole
 
 LeafSearchName = Literal["box", "grid"]
 
+# The paper does not give p(theta). It takes its grid from the package Spearmint, whose priors these
+# are: length-scales uniform up to 2, a log-normal amplitude, a horseshoe for the noise.
+SPEARMINT = Published(
+    length=0.5,
+    lengths=(1e-3, 2.0),
+    variance=1.0,
+    variances=(1e-4, 1e4),
+    noise=1e-3,
+    noises=(1e-9, 1.0),
+    variance_sd=2.0,
+    horseshoe=0.1,
+    sampled=True,
+)
 _ROWS = 2048  # scored in one ask, shared among the leaves
 _LEAST_ROWS = 96  # of a leaf
 _POLISHED = 4  # leaves in which the best rows are polished
@@ -79,8 +103,10 @@ class HTBO(GPStrategy[TreedPosterior]):
     ``"mcmc"``: the improvement is then averaged over the samples. ``leaf_only`` leaves predict from
     their own trials. With ``earned`` a leaf keeps the hyper-parameters of all trials unless its own
     predict its trials better, each from all others. ``warp`` bends the axis of every continuous
-    variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf. The
-    other arguments are those of every `GPStrategy`.
+    variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf.
+    ``exact=True`` has no limits on what is computed with many trials. ``model="paper"`` has
+    Spearmint's priors, a mean in every leaf and, with ``warp=True``, Beta warps. The other
+    arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "htbo"
@@ -92,21 +118,28 @@ class HTBO(GPStrategy[TreedPosterior]):
     earned: bool = True
     warp: bool | WarpName = False
     search: LeafSearchName = "box"
+    exact: bool = False
+    model: ModelName = "hierarchical"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole("least", self.least, 2)
         one_of("inference", self.inference, get_args(Inference))
         one_of("search", self.search, get_args(LeafSearchName))
+        one_of("model", self.model, get_args(ModelName))
+        if self.model == "paper" and self.kernel != "matern52":
+            raise ValueError(f"kernel={self.kernel!r}: model='paper' has kernel='matern52'")
         warp_name(self.warp)
 
     @classmethod
     def paper(cls) -> Self:
-        """Every leaf its own maximum of Eq. (2), Matern-5/2, Sobol grid; no transforms and no
-        exploration."""
+        """Every leaf its own maximum of Eq. (2), with a mean; Matern-5/2, Sobol grid; no
+        transforms, exploration or limits. docs/strategies/htbo.md lists what differs."""
         return cls(
             earned=False,
             search="grid",
+            exact=True,
+            model="paper",
             kernel="matern52",
             explore_every=None,
             defaults_first=False,
@@ -115,23 +148,32 @@ class HTBO(GPStrategy[TreedPosterior]):
         )
 
     def model_on(self, space: Space, X: Array, targets: Targets, setting: Setting) -> TreedGP:
-        covariance = Covariance(space, *add_tree(space, kind=setting.kernel))
         z, noise = targets.z, targets.noise
+        limits = NO_LIMITS if self.exact else Limits()
+        published = self.model == "paper"
+        warp = warp_name("beta" if published and self.warp is True else self.warp)
+        covariance = (
+            plain(space, SPEARMINT)
+            if published
+            else Covariance(space, *add_tree(space, kind=setting.kernel))
+        )
 
-        def make(rows: Index) -> RowsModel:
-            return on_rows(covariance, X[rows], z[rows], noise[rows], warp_name(self.warp))
+        def make(rows: Index, weights: Array | None) -> RowsModel:
+            # Section 3.3: in the paper's model the mean is a hyper-parameter of the leaf.
+            return on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights, published)
 
         def grow() -> Cart:
-            return Cart(space, X, z, self.least)
+            return Cart(space, X, z, limits.least(self.least, len(z)))
 
         return TreedGP(
             grow,
             make,
             noise,
-            starts=_starts(covariance, make(np.arange(1)).hyper),
+            starts=_starts(covariance, make(np.arange(1), None).hyper),
             inference=self.inference,
             leaf_only=self.leaf_only,
             earned=self.earned,
+            limits=limits,
         )
 
     # -- the search, leaf by leaf ------------------------------------------------------------

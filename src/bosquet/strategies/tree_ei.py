@@ -41,7 +41,7 @@ from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array
 from bosquet.kernels.weights import Features
 from bosquet.models.transform import Targets
-from bosquet.models.tree_linear import LeafSees, TreeGP, TreeLinear, TreePosterior
+from bosquet.models.tree_linear import LeafSees, Offsets, TreeGP, TreeLinear, TreePosterior
 from bosquet.search.two_step import Promise, TwoStep, paths_best_by_draws
 from bosquet.space import Config, Space
 from bosquet.space.tree import Path
@@ -63,8 +63,10 @@ _TOLD = 5  # path EIs in the info
 class TreeEI(GPStrategy[TreePosterior]):
     """A GP per leaf tied together by random weights at inner nodes; EI in two steps.
 
-    ``features`` says how shared variables enter these weights, ``leaf`` whether the GP of a leaf
-    sees its ``"own"`` variables only (the paper) or all of its ``"path"``. Step 1 ranks paths by
+    ``features`` says how shared variables enter these weights (``"raw"``: as they are, the paper;
+    ``"linear"``: centred, beside a level), ``leaf`` whether the GP of a leaf sees its ``"own"``
+    variables only (the paper) or all of its ``"path"``, ``offsets`` whether the level of a leaf is
+    a ``"scalar"`` by maximum likelihood (the paper) or ``"normal"``, shrunk. Step 1 ranks paths by
     path EI; step 2 maximises EI on the ``k`` best of them, with the shared variables free or
     (``refine_shared=False``) as step 1 left them; ``search="full"`` maximises it on all of them.
 
@@ -80,6 +82,7 @@ class TreeEI(GPStrategy[TreePosterior]):
 
     features: Features = "fourier"
     leaf: LeafSees = "own"
+    offsets: Offsets = "normal"
     search: Steps = "two-step"
     k: int = 8
     refine_shared: bool = True
@@ -89,16 +92,18 @@ class TreeEI(GPStrategy[TreePosterior]):
         super().__post_init__()
         one_of("features", self.features, get_args(Features))
         one_of("leaf", self.leaf, get_args(LeafSees))
+        one_of("offsets", self.offsets, get_args(Offsets))
         one_of("search", self.search, get_args(Steps))
         one_of("model", self.model, get_args(ModelName))
         whole("k", self.k)
 
     @classmethod
     def paper(cls) -> Self:
-        """Maximum likelihood, the best path by Eq. (6), and EI there with shared values kept."""
+        """Eq. (1) by maximum likelihood, the best path by Eq. (6), EI there, shared values kept."""
         return cls(
-            features="linear",
+            features="raw",
             leaf="own",
+            offsets="scalar",
             k=1,
             refine_shared=False,
             model="paper",
@@ -116,6 +121,7 @@ class TreeEI(GPStrategy[TreePosterior]):
             features=self.features,
             leaf=self.leaf,
             hierarchical=self.model != "paper",
+            offsets=self.offsets,
             kind="se" if setting.kernel == "se" else "matern52",
         )
         return TreeGP(tree, X, targets.z, targets.noise)

@@ -40,12 +40,15 @@ import numpy as np
 from bosquet.acquisition import thompson
 from bosquet.arrays import Array
 from bosquet.data import Dataset, History, Key
-from bosquet.models.covariance import Covariance, SpaceGP
+from bosquet.models.covariance import AdditivePosterior, Covariance, SpaceGP
 from bosquet.models.gp import PartialPosterior
+from bosquet.models.plain import plain
 from bosquet.models.transform import transform
+from bosquet.models.warping import WarpedGP
 from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
+from bosquet.space.sampling import sobol
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task
 from bosquet.strategies.choosing import (
     Ask,
@@ -55,9 +58,10 @@ from bosquet.strategies.choosing import (
     first_free,
     incumbent,
 )
-from bosquet.strategies.fitting import fit_local
+from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
+from bosquet.strategies.published import TURBO, fit_published
 
 TurboAcquisition = Literal["logei", "thompson"]
 
@@ -161,6 +165,7 @@ class Turbo(SequentialStrategy):
 
     ``acquisition`` is ``"logei"`` or ``"thompson"``; the latter looks at ``most_points`` points at
     most. The region restarts from a new design when its length falls below ``least_length``.
+    ``published`` takes the Gaussian process of the paper's authors, and Sobol points.
     """
 
     name: ClassVar[str] = "turbo"
@@ -168,6 +173,7 @@ class Turbo(SequentialStrategy):
     acquisition: TurboAcquisition = "logei"
     most_points: int = 1000
     least_length: float = LEAST_LENGTH
+    published: bool = False
 
     def __post_init__(self) -> None:
         one_of("acquisition", self.acquisition, get_args(TurboAcquisition))
@@ -177,8 +183,8 @@ class Turbo(SequentialStrategy):
 
     @classmethod
     def paper(cls) -> Self:
-        """Thompson sampling at min(100 d, 5000) points (random ones, not a Sobol sequence)."""
-        return cls(acquisition="thompson", most_points=5000)
+        """Thompson sampling at min(100 d, 5000) Sobol points; the authors' Gaussian process."""
+        return cls(acquisition="thompson", most_points=5000, published=True)
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         task = batch.task
@@ -201,11 +207,8 @@ class Turbo(SequentialStrategy):
         within: Region | None = None,
     ) -> Proposal | None:
         """One proposal around the best of the data, and inside a region if there is one."""
-        covariance = local_covariance(task.space)
-        targets = transform(data.y, data.noise)
-        gp = SpaceGP(covariance, data.X, targets.z, targets.noise)
-        fitted = fit_local(task, gp, targets.z, targets.noise)
-        best, level = incumbent(fitted, data.X)
+        covariance, fitted = self._fit(task, data)
+        best, level = incumbent(fitted, data.X, observed=self.published)
         order = np.argsort(level, kind="stable")
         region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
         if self.acquisition == "thompson":
@@ -219,6 +222,27 @@ class Turbo(SequentialStrategy):
         config, value = found
         why = f"{self.acquisition} in a trust region of length {length:.3g}"
         return Proposal(config, value, why, fitted.memory, {"length": length})
+
+    def _fit(self, task: Task, data: Dataset) -> tuple[Covariance, Fitted[AdditivePosterior]]:
+        """The model of the data and its covariance."""
+        targets = transform(data.y, data.noise)
+        if not self.published:
+            covariance = local_covariance(task.space)
+            gp = SpaceGP(covariance, data.X, targets.z, targets.noise)
+            return covariance, fit_local(task, gp, targets.z, targets.noise)
+        covariance, z = plain(task.space, TURBO), targets.z - np.median(targets.z)
+        model = WarpedGP(covariance, data.X, z, targets.noise, None, mean=True)
+        return covariance, fit_published(task, model, z, targets.noise)
+
+    def _points(self, region: Region, n: int, rng: np.random.Generator) -> Array:
+        """Points of the region: random, or as published of a scrambled Sobol sequence."""
+        if not self.published:
+            return region.draw(n, rng)
+        points = sobol(len(region.centre), int(rng.integers(2**32)), 0, n)
+        categories = [v.index for v in region.variables if v.parameter.is_category]
+        X = region.lower + points * (region.upper - region.lower)
+        X[:, categories] = points[:, categories]
+        return region.project(X)
 
     def _sampled(
         self,
@@ -238,7 +262,7 @@ class Turbo(SequentialStrategy):
         if task.candidates is not None:
             return best_candidate(task, task.candidates, taken, drawn, region)
         d = max(len(region.variables), 1)
-        X = region.draw(min(_PER_DIMENSION * d, self.most_points), rng)
+        X = self._points(region, min(_PER_DIMENSION * d, self.most_points), rng)
         moved = rng.random(X.shape) < min(_MOVED / d, 1.0)
         if region.variables:  # one in any case
             indices = np.array([variable.index for variable in region.variables])

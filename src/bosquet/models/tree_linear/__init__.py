@@ -9,11 +9,13 @@ in the paper        here
 ==================  =========================================================================
 leaf, path p        a path of the space: the indices of its active nodes
 inner node v        a node that is active on more than one path
-r_v, c_v            `Weight`: per inner node a constant, and one per variable of its own
+r_v, c_v            `Weight`: per inner node a constant, and one per variable of its own; with
+                    ``features="raw"`` the variables alone, as in the paper, where there are any
 x                   variables of nodes on one path only; g_p sees these alone (``leaf="own"``),
                     since the paper has shared variables enter "in a linear fashion" only; with
                     ``leaf="path"`` g_p sees all variables of the path
-b_p                 b_p ~ N(0, s_b) and integrated out, that is, K_p + s_b (see below)
+b_p                 scalars by maximum likelihood (``offsets="scalar"``); or b_p ~ N(0, s_b),
+                    integrated out, that is, K_p + s_b (``offsets="normal"``, see below)
 M_p, L_p            covariance of the n_p rows of leaf p with noise, and its Cholesky factor
 Z_p                 (n_p, V_p) rows z'; only the columns of the path. Scaled: Z_p Sigma_c^1/2
 Lambda_c, f_c       for scaled weights: I + sum_p Z_p' M_p^-1 Z_p, and sum_p Z_p' M_p^-1 y_p
@@ -21,13 +23,27 @@ Lambda_c, f_c       for scaled weights: I + sum_p Z_p' M_p^-1 Z_p, and sum_p Z_p
 
 Everything costs O(V^3 + sum_p n_p^3): the n x n matrix of Eq. (4) is never formed.
 
-The offsets: with one point in every leaf, free b_p explain all data and nothing is shared; with one
-b for all leaves, the leaves below one inner node have the same path EI. So they are shrunk: normal
-around a common value with a variance that is fitted. The common value is 0, since targets are
+Scalar offsets have a closed form given all else, so that L-BFGS-B never sees them. With one point
+in every leaf they explain all data and nothing is shared. The default model shrinks them instead:
+normal around a common value with a variance that is fitted. That value is 0, since targets are
 standardised and the root, which is on every path, has a weight of its own.
 """
 
 from bosquet.models.tree_linear.gp import TreeGP, TreePosterior
-from bosquet.models.tree_linear.structure import LeafSees, PathLeaf, TreeLinear, paths_through
+from bosquet.models.tree_linear.structure import (
+    LeafSees,
+    Offsets,
+    PathLeaf,
+    TreeLinear,
+    paths_through,
+)
 
-__all__ = ["LeafSees", "PathLeaf", "TreeGP", "TreeLinear", "TreePosterior", "paths_through"]
+__all__ = [
+    "LeafSees",
+    "Offsets",
+    "PathLeaf",
+    "TreeGP",
+    "TreeLinear",
+    "TreePosterior",
+    "paths_through",
+]

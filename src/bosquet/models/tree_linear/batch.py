@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,9 @@ class GivenLeaf:
     MZ: Array
     """M_p^-1 Z_p, with scaled Z_p"""
     alpha: Array
-    """M_p^-1 (y_p - Z_p c) at the posterior mean of c: the inverse of Eq. (4) times y."""
+    """M_p^-1 (y_p - b_p - Z_p c) at the posterior mean of c: the inverse of Eq. (4) times y - b."""
+    offset: float = 0.0
+    """b_p, where it is a scalar."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,15 @@ class Factored:
     """K_p / v_p"""
     slope: Array
     """Its derivative by the squared distance."""
+    offsets: Array | None = None
+    """b_p of every leaf, where they are scalars; they are then subtracted from y in ``My``."""
+
+    def less_offsets(self, M1: Array, offsets: Array) -> Factored:
+        """The same with y_p - b_p in place of y_p; ``M1`` is M_p^-1 1."""
+        return replace(self, My=self.My - offsets[:, None] * M1, offsets=offsets)
 
     def alpha(self, weights: WeightPosterior) -> Array:
-        """M_p^-1 (y_p - Z_p c) at the posterior mean of c."""
+        """M_p^-1 (y_p - b_p - Z_p c) at the posterior mean of c."""
         c = weights.mean[self.columns][:, :, None]
         return np.asarray(self.My - (self.MZ @ c)[:, :, 0])
 
@@ -120,7 +128,8 @@ class Batch:
         v = max(len(one.leaf.columns) for one in rows)
         self.n_rows = sum(len(one.y) for one in rows)
         self.y, self._fixed, self._share = np.zeros((3, g, n))
-        self._there = np.zeros((g, n))
+        self.there = np.zeros((g, n))
+        """1 for a row, 0 for padding."""
         self.columns = np.full((g, v), V)
         self._X, self._Z = np.full((g, n, d), 0.5), np.zeros((g, n, v))
         self._variances, self._curved = np.zeros(g, dtype=int), np.zeros(g)
@@ -128,7 +137,7 @@ class Batch:
         distances = np.zeros((g, F, n, n))
         for i, (one, kernel) in enumerate(zip(rows, kernels, strict=True)):
             m = len(one.y)
-            self._there[i, :m] = 1.0
+            self.there[i, :m] = 1.0
             self.y[i, :m], self._X[i, :m] = one.y, one.X
             self._fixed[i, :m], self._share[i, :m] = one.fixed, one.share
             self.columns[i, : len(one.leaf.columns)] = one.leaf.columns
@@ -141,7 +150,7 @@ class Batch:
                     distances[i, j, :m, :m] = f.distances(one.X, one.X)
                     self._lengths[i, j], self._used[i, j] = slot, 1.0
         self._distances = distances.reshape(g, F, n * n)
-        self._pairs = self._there[:, :, None] * self._there[:, None, :]
+        self._pairs = self.there[:, :, None] * self.there[:, None, :]
         self._learned = self._share > 0.0
         self._waves = list(self._find_waves())
         self.pairs_of_columns = (
@@ -169,7 +178,7 @@ class Batch:
         M = self._v(eta)[:, None, None] * unit + np.exp(eta[self._model.offset])
         M *= self._pairs
         noise = self._fixed + np.exp(eta[-1]) * self._share
-        np.einsum("gii->gi", M)[...] += np.where(self._there > 0.0, noise, 1.0)
+        np.einsum("gii->gi", M)[...] += np.where(self.there > 0.0, noise, 1.0)
         L = _cholesky(M)
         inverse_of_L = np.linalg.inv(L)
         inverse = np.swapaxes(inverse_of_L, 1, 2) @ inverse_of_L
@@ -189,7 +198,7 @@ class Batch:
         """A function of rows, on the rows of some leaves; 0 where they are padded."""
         X = self._X[leaves]
         values = function(X.reshape(-1, X.shape[2]), eta).reshape(*X.shape[:2], -1)
-        return np.asarray(values * self._there[leaves][:, :, None])
+        return np.asarray(values * self.there[leaves][:, :, None])
 
     def _scale(self, eta: Array) -> Array:
         return np.asarray(np.append(self._model.scale(eta), 0.0)[self.columns][:, None, :])
@@ -226,7 +235,8 @@ class Batch:
     def split(self, given: Factored, alpha: Array) -> Iterator[GivenLeaf]:
         for i, rows in enumerate(self._rows):
             n, v = len(rows.y), len(rows.leaf.columns)
-            yield GivenLeaf(rows, given.L[i, :n, :n], given.MZ[i, :n, :v], alpha[i, :n])
+            offset = 0.0 if given.offsets is None else float(given.offsets[i])
+            yield GivenLeaf(rows, given.L[i, :n, :n], given.MZ[i, :n, :v], alpha[i, :n], offset)
 
 
 def _cholesky(M: Array) -> Array:

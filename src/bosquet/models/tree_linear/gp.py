@@ -56,7 +56,11 @@ class TreeGP:
     # -- fitting -----------------------------------------------------------------------------
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
-        """log P(y), Eq. (3), and its gradient by theta."""
+        """log P(y), Eq. (3), and its gradient by theta.
+
+        Scalar offsets are at their maximum: they need no gradient (the envelope theorem), and
+        alpha sums to zero over each leaf, so that y' alpha is (y - b)' alpha.
+        """
         eta = self.hyper.eta(theta)
         factored, weights = infer(self.model, self.batches, eta)
         value = -float(np.log(np.diag(weights.B)).sum())
@@ -102,7 +106,7 @@ class TreeGP:
 def infer(
     model: TreeLinear, parts: Sequence[Batch], eta: Array
 ) -> tuple[list[Factored], WeightPosterior]:
-    """Section 2.2: the leaves one by one, then the weights."""
+    """Section 2.2: the leaves one by one, then the weights; and the offsets, where scalars."""
     factored = [batch.factor(eta) for batch in parts]
     V = model.n_weights
     Lambda, f = np.zeros((V + 1) ** 2), np.zeros(V + 1)
@@ -113,11 +117,51 @@ def infer(
         f += np.bincount(batch.columns.ravel(), ZMy.ravel(), len(f))
     mean, covariance = np.zeros(V + 1), np.zeros((V + 1, V + 1))
     B = np.zeros((0, 0))
+    precision = np.eye(V) + Lambda.reshape(V + 1, V + 1)[:V, :V]
     if V:  # on a space with one path there is nothing to share
-        B, _ = cholesky(np.eye(V) + Lambda.reshape(V + 1, V + 1)[:V, :V])
+        B, _ = cholesky(precision)
         lower = np.tril(inverse_from_cholesky(B))
         mean[:V], covariance[:V, :V] = solve(B, f[:V]), lower + np.tril(lower, -1).T
+    if model.offsets == "scalar":
+        factored, mean = _with_offsets(parts, factored, precision, f)
     return factored, WeightPosterior(mean, covariance, B)
+
+
+def _with_offsets(
+    parts: Sequence[Batch], factored: Sequence[Factored], precision: Array, f: Array
+) -> tuple[list[Factored], Array]:
+    """Scalar b_p by maximum likelihood, given all other hyper-parameters; and c given them.
+
+    Both solve one linear system: b_p is the generalised least squares level of y_p - Z_p c, and c
+    has its posterior mean at y - b. The offsets are eliminated first, leaf by leaf, so that what is
+    left to be solved is no larger than c, and I plus something positive.
+    """
+    V = len(precision)
+    less, f = np.zeros((V + 1) ** 2), f.copy()
+    ones, levels, shares = [], [], []
+    for given, batch in zip(factored, parts, strict=True):
+        M1 = (given.inverse @ batch.there[:, :, None])[:, :, 0]
+        total = M1.sum(axis=1)  # 1' M_p^-1 1
+        level = np.einsum("gi,gi->g", M1, batch.y) / total
+        share = np.einsum("gi,giv->gv", M1, given.Z) / total[:, None]  # the same level of Z_p
+        squares = total[:, None, None] * share[:, :, None] * share[:, None, :]
+        less += np.bincount(batch.pairs_of_columns, squares.ravel(), len(less))
+        by_level = (total * level)[:, None] * share
+        f -= np.bincount(batch.columns.ravel(), by_level.ravel(), len(f))
+        ones.append(M1)
+        levels.append(level)
+        shares.append(share)
+    mean = np.zeros(V + 1)
+    if V:
+        B, _ = cholesky(precision - less.reshape(V + 1, V + 1)[:V, :V])
+        mean[:V] = solve(B, f[:V])
+    subtracted = [
+        given.less_offsets(M1, level - np.einsum("gv,gv->g", share, mean[batch.columns]))
+        for given, batch, M1, level, share in zip(
+            factored, parts, ones, levels, shares, strict=True
+        )
+    ]
+    return subtracted, mean
 
 
 class TreePosterior:
@@ -136,6 +180,7 @@ class TreePosterior:
         self._scale = model.scale(eta)
         self._s_b = float(np.exp(eta[model.offset]))
         self._given = {one.rows.leaf.path: one for one in given}
+        self._common = float(np.mean([one.offset for one in given])) if len(given) else 0.0
         self._of_path: dict[Path, tuple[Array, Array]] = {}  # asked for again and again
 
     def with_pending(self, X: Array) -> TreePosterior:
@@ -151,7 +196,7 @@ class TreePosterior:
         parts = batches(self.model, list(rows.values()))
         factored, less = infer(self.model, parts, self.eta)
         given = [
-            replace(leaf, alpha=self._padded_alpha(leaf.rows))
+            replace(leaf, alpha=self._padded_alpha(leaf.rows), offset=self._offset(leaf.rows.leaf))
             for batch, one in zip(parts, factored, strict=True)
             for leaf in batch.split(one, np.zeros_like(batch.y))
         ]
@@ -239,7 +284,7 @@ class TreePosterior:
         self, leaf: PathLeaf, Z: Array, prior: Array, k: Array | None
     ) -> tuple[Array, Array]:
         """m~ and S~ of section 3.2 for a function with covariance ``k`` to the rows of its leaf."""
-        mean = Z @ self._on_columns(leaf)[0]
+        mean = Z @ self._on_columns(leaf)[0] + self._offset(leaf)
         if k is None:
             return mean, prior + self._quadratic(leaf, Z)
         given = self._given[leaf.path]
@@ -247,6 +292,11 @@ class TreePosterior:
         variance = prior - np.einsum("ij,ij->j", V, V)
         variance += self._quadratic(leaf, Z - k @ given.MZ)  # t_p' Lambda_c^-1 t_p
         return mean + k @ given.alpha, np.maximum(variance, NOISE_FLOOR)
+
+    def _offset(self, leaf: PathLeaf) -> float:
+        """b_p where it is a scalar; that of a leaf without rows is the mean of the others."""
+        given = self._given.get(leaf.path)
+        return self._common if given is None else given.offset
 
     def _on_columns(self, leaf: PathLeaf) -> tuple[Array, Array]:
         """Mean and covariance of the scaled weights of a path."""

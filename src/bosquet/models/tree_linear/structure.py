@@ -34,6 +34,7 @@ from bosquet.space import Space
 from bosquet.space.tree import Path
 
 LeafSees = Literal["own", "path"]
+Offsets = Literal["scalar", "normal"]
 
 # Priors of the default model: one common value per kind, and small deviations from it.
 OFFSET = Prior(np.log(0.1), 1.0)
@@ -88,7 +89,8 @@ class TreeLinear:
 
     ``visited`` are the paths that get a variance of their own; all others have the common one.
     With ``hierarchical`` hyper-parameters are tied to common values by priors; without, each leaf
-    and each weight has its own, by maximum likelihood, as in the paper.
+    and each weight has its own, by maximum likelihood, as in the paper. ``offsets`` b_p are scalars
+    (Eq. 1), or normal around zero with a variance that is fitted.
     """
 
     def __init__(
@@ -99,10 +101,12 @@ class TreeLinear:
         features: Features = "linear",
         leaf: LeafSees = "own",
         hierarchical: bool = True,
+        offsets: Offsets = "normal",
         kind: Literal["matern52", "se"] = "matern52",
     ) -> None:
         self.space = space
         self.kind = kind
+        self.offsets = offsets
         through = paths_through(space)
         self.shared = tuple(n.index for n in space.nodes if through[n.index] > 1)
         """The inner nodes."""
@@ -119,7 +123,8 @@ class TreeLinear:
                 self._lengths[feature] = slots.length(feature, 0.5 * np.log(n))
         self._common_variance = slots.common_variance()
         self._variances = {path: slots.variance(path) for path in dict.fromkeys(visited)}
-        self.offset = slots.offset()
+        self.offset = slots.offset(offsets)
+        """Slot of the log variance of b_p."""
         self.weights = tuple(_weights(space, self.shared, features, slots))
         sizes = [weight.size for weight in self.weights]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
@@ -158,11 +163,16 @@ class TreeLinear:
 def _weights(
     space: Space, shared: Sequence[int], kind: Features, slots: _Slots
 ) -> Iterator[Weight]:
-    """Per inner node a constant, and the feature vectors of its own variables."""
+    """Per inner node a constant, and the feature vectors of its own variables.
+
+    Raw values take the place of the constant, as in section 2.4: r_v is the shared variable itself,
+    or [1] where a node has none.
+    """
     for index in shared:
         node = space.nodes[index]
-        name = f"constant {index}"
-        yield Weight(name, index, -1, "constant", 1, slots.weight(name, "constant"), -1)
+        if kind != "raw" or not node.variables:
+            name = f"constant {index}"
+            yield Weight(name, index, -1, "constant", 1, slots.weight(name, "constant"), -1)
         for dimension in node.variables:
             weight_kind, size = kind_of(space.dimensions[dimension], kind)
             name = f"slope {dimension}"
@@ -195,7 +205,9 @@ class _Slots(PriorBuilder):
             return self._alone(name, LENGTH.mean, LENGTH_BOUNDS)
         return self._tied("length", LENGTH, name, FEATURE_SD, stretch)
 
-    def offset(self) -> int:
+    def offset(self, kind: Offsets) -> int:
+        if kind == "scalar":  # no variance: what is added to every mean is fitted instead
+            return self.eta([], -np.inf)
         if not self._hierarchical:
             return self._alone("offset", OFFSET.mean, VARIANCE_BOUNDS)
         return self.eta([self.theta("offset", OFFSET)])

@@ -1,0 +1,255 @@
+"""`.paper()` of BOinG, TuRBO and HTBO: what the pages list as faithful stays so."""
+
+import numpy as np
+import pytest
+
+import bosquet as bq
+from bosquet.acquisition.lognormal import LognormalEI
+from bosquet.data import History, Trial
+from bosquet.models.covariance import SpaceGP
+from bosquet.models.forest import log_costs
+from bosquet.models.plain import plain
+from bosquet.models.transform import transform
+from bosquet.models.treed import NO_LIMITS, TreedGP
+from bosquet.space.sampling import sobol
+from bosquet.strategies import HTBO, BOinG, BOinGPlus, Task, Turbo
+from bosquet.strategies import boing as boing_module
+from bosquet.strategies import htbo as htbo_module
+from bosquet.strategies import turbo as turbo_module
+from bosquet.strategies.fitting import Setting
+from bosquet.strategies.local import improve
+from bosquet.strategies.published import SMAC, TURBO, Noisy, Textbook, fit_published
+from bosquet.testing import STRATEGY_CHECKS
+
+
+def box(d=2):
+    return bq.Space({f"x{i}": bq.Float(0, 1) for i in range(d)})
+
+
+def known(n=24, d=2, seed=0):
+    space = box(d)
+    rng = np.random.default_rng(seed)
+    trials = [
+        Trial(i, {f"x{k}": float(v) for k, v in enumerate(x)}, "complete", float(np.exp(x @ x)))
+        for i, x in enumerate(rng.random((n, d)))
+    ]
+    return Task(space, History(space, trials), index=n)
+
+
+class Soon(BOinG):
+    """The forest comes in as early as may be."""
+
+    def __init__(self):
+        made = BOinG.paper()
+        super().__init__(
+            points_per_dimension=2,
+            log_cost=made.log_cost,
+            explore_every=made.explore_every,
+            early=made.early,
+            published=made.published,
+        )
+
+
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+def test_the_published_forest_stage_conforms(check):
+    check(Soon)
+
+
+# -- the fit ---------------------------------------------------------------------------------
+
+
+def test_a_fit_has_its_restarts_and_remembers_nothing():
+    task = known()
+    data = task.history.dataset()
+    starts = []
+
+    class Spy(SpaceGP):
+        def fit(self, given, max_iterations=200):
+            starts.append(np.array(given))
+            return super().fit(given, max_iterations)
+
+    z = transform(data.y, data.noise).z
+    model = Spy(plain(task.space, SMAC), data.X, z)
+    fitted, again = (fit_published(task, model, z, data.noise, 10) for _ in range(2))
+    assert fitted.record == again.record
+    assert len(starts[0]) == 10
+    np.testing.assert_array_equal(starts[0][0], model.hyper.mean)
+    assert (starts[0] >= model.hyper.lower).all()
+    assert (starts[0] <= model.hyper.upper).all()
+    assert len({tuple(start) for start in starts[0].tolist()}) == 10
+
+
+def test_noise_is_part_of_the_variance():
+    task = known()
+    data = task.history.dataset()
+    model = SpaceGP(plain(task.space, SMAC), data.X, transform(data.y, data.noise).z)
+    inner = model.posterior(model.hyper.mean)
+    noisy = Noisy(inner).with_pending(np.array([[0.5, 0.5]]))
+    inner = inner.with_pending(np.array([[0.5, 0.5]]))
+    mean, variance = inner.on_path((0,)).moments(data.X)
+    expected = mean, variance + np.exp(inner.eta[-1])
+    np.testing.assert_allclose(noisy.on_path((0,)).moments(data.X), expected)
+    np.testing.assert_allclose(noisy.on_path((0,)).moments_with_gradients(data.X)[:2], expected)
+
+
+# -- BOinG -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [BOinG.paper, BOinGPlus.paper])
+def test_boing_begins_with_2d_sobol_points(make):
+    problem = bq.benchmarks.levy(3, shift=0)
+    result = bq.minimize(problem, problem.space, n_trials=8, strategy=make(), seed=0)
+    why = ["design" in trial.info["why"] for trial in result.trials]
+    assert why == [True] * 6 + [False] * 2
+    assert Textbook.paper().covariance(box(), Setting("matern52")).hyper.names[-1] == "noise"
+
+
+def test_the_forest_is_searched_by_ei_of_a_lognormal_below_the_predicted_best(monkeypatch):
+    seen = []
+
+    class Spy(LognormalEI):
+        def __init__(self, log_best):
+            seen.append(log_best)
+            super().__init__(log_best)
+
+    monkeypatch.setattr(boing_module, "LognormalEI", Spy)
+    task = known()
+    data, strategy = task.history.dataset(), BOinG.paper()
+    forest = strategy.forest(task, data, np.random.default_rng(0))
+    strategy.global_best(task, data, forest, None, set(), np.random.default_rng(0))
+    assert seen == [pytest.approx(forest.moments(data.X)[0].min())]
+    assert np.ptp(strategy.costs(data)) == pytest.approx(np.ptp(log_costs(data.y)))
+
+
+def test_the_local_level_is_the_authors(monkeypatch):
+    asks, covariances = [], []
+
+    def spy(ask, region, feasibility):
+        asks.append((ask, region))
+        return improve(ask, region, feasibility)
+
+    def spied(space, published, widths):
+        covariances.append((published, widths))
+        return plain(space, published, widths)
+
+    monkeypatch.setattr(boing_module, "improve", spy)
+    monkeypatch.setattr(boing_module, "plain", spied)
+    task = known(40)
+    BOinG.paper().next(task, task.taken, np.random.default_rng(0))
+    ((ask, region),) = asks
+    assert isinstance(ask.fitted.posterior, Noisy)
+    inside = region.contains(task.history.units)
+    assert ask.best == pytest.approx(ask.fitted.means(task.history.units[inside]).min())
+    ((published, widths),) = covariances
+    assert published is SMAC
+    np.testing.assert_array_equal(widths, region.upper - region.lower)
+
+
+def test_turbo_inside_boing_plus_is_the_authors(monkeypatch):
+    steps = []
+    step = Turbo.step
+
+    def spy(self, *arguments):
+        steps.append((self.acquisition, self.published))
+        return step(self, *arguments)
+
+    monkeypatch.setattr(Turbo, "step", spy)
+    problem = bq.benchmarks.levy(2, shift=0)
+    opt = bq.Optimizer(problem.space, BOinGPlus.paper(), seed=1)
+    engines = []
+    for i in range(60):
+        trial = opt.ask()
+        engines.append(trial.info["engine"])
+        opt.tell(trial, 1.0 + i)
+        if len(steps) > 4:
+            break
+    assert set(steps) == {("thompson", True)}
+    # A run of TuRBO that finds nothing goes on until it collapses, which takes 16 failures.
+    start = engines.index("turbo")
+    assert set(engines[start:]) == {"turbo"}
+
+
+# -- TuRBO -----------------------------------------------------------------------------------
+
+
+def test_turbo_has_the_authors_gaussian_process_and_sobol_points(monkeypatch):
+    made, drawn = [], []
+
+    def spy(task, model, z, noise):
+        made.append((model, z))
+        return fit_published(task, model, z, noise)
+
+    def spied(*arguments):
+        drawn.append(arguments)
+        return sobol(*arguments)
+
+    monkeypatch.setattr(turbo_module, "fit_published", spy)
+    monkeypatch.setattr(turbo_module, "sobol", spied)
+    task = known(12)
+    data = task.history.dataset()
+    found = Turbo.paper().step(task, data, 0.8, task.taken, np.random.default_rng(0))
+    assert found is not None
+    ((model, z),) = made
+    assert np.median(z) == pytest.approx(0.0)
+    assert np.std(z) == pytest.approx(1.0)
+    assert model.hyper.names[-1] == "mean"
+    np.testing.assert_allclose(np.exp(model.hyper.upper[:3]), [20.0, 2.0, 2.0])
+    noise = model.hyper.names.index("noise")
+    bounds = np.exp([model.hyper.lower[noise], model.hyper.upper[noise]])
+    np.testing.assert_allclose(bounds, TURBO.noises)
+    assert [arguments[0] for arguments in drawn] == [2]
+    assert drawn[0][-1] == 200
+
+
+# -- HTBO ------------------------------------------------------------------------------------
+
+
+def test_htbo_has_a_mean_a_leaf_beta_warps_and_no_limits(monkeypatch):
+    made = []
+
+    def spy(*arguments, **options):
+        made.append((arguments, options))
+        return TreedGP(*arguments, **options)
+
+    monkeypatch.setattr(htbo_module, "TreedGP", spy)
+    task = known(30)
+    data = task.history.dataset()
+    strategy = HTBO.paper()
+    targets = transform(data.y, data.noise)
+    model = strategy.model_on(task.space, data.X, targets, Setting("matern52"))
+    assert made[0][1]["limits"] is NO_LIMITS
+    assert not made[0][1]["earned"]
+    assert model.hyper.names[-1] == "mean"
+    np.testing.assert_allclose(np.exp(model.hyper.upper[1:3]), 2.0)
+    posterior = model.posterior(model.fit([model.hyper.mean])[0])
+    far = np.array([[0.5, 0.5]])
+    assert len(posterior.leaves) > 2
+    assert all(leaf.own for leaf in posterior.leaves)
+    assert np.isfinite(posterior.on_path((0,)).moments(far)).all()
+    warped = HTBO(model="paper", kernel="matern52", warp=True)
+    bent = warped.model_on(task.space, data.X, targets, Setting("matern52"))
+    beta = HTBO(model="paper", kernel="matern52", warp="beta")
+    same = beta.model_on(task.space, data.X, targets, Setting("matern52"))
+    theta = bent.hyper.mean + 0.1
+    queries = np.random.default_rng(1).random((5, 2))
+    np.testing.assert_array_equal(
+        bent.posterior(theta).on_path((0,)).moments(queries),
+        same.posterior(theta).on_path((0,)).moments(queries),
+    )
+    with pytest.raises(ValueError, match="kernel='evidence': model='paper' has kernel='matern52'"):
+        HTBO(model="paper")
+
+
+def test_the_mean_differs_from_leaf_to_leaf():
+    """Far from its rows a leaf expects its own level."""
+    space = box(1)
+    X = np.linspace(0, 1, 24)[:, None]
+    rng = np.random.default_rng(0)
+    y = np.where(X[:, 0] < 0.5, 0.0, 10.0) + 0.1 * rng.standard_normal(24)
+    targets = transform(y, np.full(24, np.nan))
+    strategy = HTBO(model="paper", kernel="matern52", leaf_only=True, earned=False, exact=True)
+    model = strategy.model_on(space, X, targets, Setting("matern52"))
+    posterior = model.posterior(model.hyper.mean)
+    means = [leaf.on_path((0,))[0].moments(np.array([[0.5]]))[0][0] for leaf in posterior.leaves]
+    assert means[0] < -0.5
+    assert means[-1] > 0.5
