@@ -39,9 +39,9 @@ cross-validation, boosted trees, networks and scikit-learn pipelines. The suite 
 before any method had run on it; defaults were chosen on the other half and on synthetic trees. The
 reported half was run three times: a first run of `auto` (commit e3f6020) showed that categories all
 began at their first option, which left networks and pipelines behind random search at 15; the cause
-was found and mended on the other half. The third run is of the default since improvement is measured
-from the lowest prediction, which was chosen on the other half, on trees and on Ackley's function
-([ablation](ablation.md)).
+was found and mended on the other half. The third run is of the default since improvement is
+measured from the lowest prediction, which was chosen on the other half, on trees and on Ackley's
+function ([ablation](ablation.md)).
 
 {summary}
 ## Average rank
