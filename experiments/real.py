@@ -65,7 +65,11 @@ def main() -> None:
         keep(read_runs(options.add), KEPT, options.commit)
     elif not options.page:
         _run(options)
-    (ROOT / "docs" / "real.md").write_text(page(comparable(read_kept(KEPT))), encoding="utf-8")
+    (ROOT / "docs" / "real.md").write_text(kept_page(), encoding="utf-8")
+
+
+def kept_page() -> str:
+    return page(comparable(read_kept(KEPT)))
 
 
 def comparable(runs: Sequence[Run]) -> list[Run]:
