@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0
 # Into the environment of the target; --quiet says nothing when all is well, an error still shows.
 INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-botorch test-ray lint format bench peers pages clean
+.PHONY: demo test test-botorch test-ray package lint format bench peers pages clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bosquet demo
@@ -29,6 +29,10 @@ test-botorch: $(BOTORCH)/.tests
 
 test-ray: $(RAY)/.tests
 	$(RAY)/bin/python -m pytest tests/integrations/test_ray_tune.py
+
+# The sdist and the wheel, tried in a fresh environment of PYTHON; KEEP=dist keeps them.
+package: $(VENV)/.dev
+	$(BIN)/python .ci/package.py --python $(PYTHON) $(if $(KEEP),--keep $(KEEP))
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
