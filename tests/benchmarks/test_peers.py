@@ -8,7 +8,7 @@ import types
 import warnings
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -22,14 +22,16 @@ PACKAGES = {
     "optuna-gp-flat": ["optuna", "torch"],
     "smac": ["smac"],
     "hyperopt-tpe": ["hyperopt"],
+    "ax": ["ax"],
 }
-# Past the random start of each (10, 10, 10, a quarter, 20), but hardly so where asking is slow.
+# Past the random start of each (10, 10, 10, a quarter, 20, 5), but hardly so where asking is slow.
 N_TRIALS = {
     "optuna-tpe": 25,
     "optuna-tpe-group": 25,
     "optuna-gp-flat": 11,
     "smac": 8,
     "hyperopt-tpe": 30,
+    "ax": 6,
 }
 
 EXAMPLE: dict[str, Any] = {
@@ -234,5 +236,90 @@ def test_versions_of_installed_packages_only(monkeypatch):
 
     monkeypatch.setattr(metadata, "version", version)
     assert peer_versions() == {
-        package: f"{package} 1.0" for package in ("optuna", "torch", "ConfigSpace", "hyperopt")
+        package: f"{package} 1.0"
+        for package in ("optuna", "torch", "ConfigSpace", "hyperopt", "ax-platform", "botorch")
     }
+
+
+# -- Ax's parameters, seen by a client in its place: it needs no install ---------------------------
+
+
+class Client:
+    """Answers the asks by each option in turn, and by the low ends of the ranges."""
+
+    made: ClassVar[list[Client]] = []
+
+    def __init__(self, random_seed):
+        self.seed = random_seed
+        self.told: list[dict[str, float]] = []
+        Client.made.append(self)
+
+    def configure_experiment(self, parameters):
+        self.parameters = {parameter.name: parameter for parameter in parameters}
+
+    def configure_optimization(self, objective, outcome_constraints):
+        self.goal = objective, outcome_constraints
+
+    def configure_generation_strategy(self, initialization_random_seed):
+        self.first_seed = initialization_random_seed
+
+    def get_next_trials(self, max_trials):
+        names = [name for name in self.parameters if name not in self.dependents()]
+        drawn = {}
+        while names:
+            parameter = self.parameters[names.pop(0)]
+            if not hasattr(parameter, "values"):
+                drawn[parameter.name] = parameter.bounds[0]
+                continue
+            option = parameter.values[len(self.told) % len(parameter.values)]
+            drawn[parameter.name] = option
+            names += (parameter.dependent_parameters or {}).get(option, [])
+        return {len(self.told): drawn}
+
+    def complete_trial(self, trial_index, raw_data):
+        assert trial_index == len(self.told)
+        self.told.append(raw_data)
+
+    def dependents(self):
+        below = [getattr(p, "dependent_parameters", None) or {} for p in self.parameters.values()]
+        return [name for options in below for names in options.values() for name in names]
+
+
+@pytest.fixture
+def clients(monkeypatch):
+    modules = {name: types.ModuleType(name) for name in ("ax", "ax.api", "ax.api.client")}
+    configs = types.ModuleType("ax.api.configs")
+    for name in ("ChoiceParameterConfig", "RangeParameterConfig"):
+        setattr(configs, name, types.SimpleNamespace)
+    modules["ax.api.client"].Client = Client  # type: ignore[attr-defined]
+    for name, module in (modules | {"ax.api.configs": configs}).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(Client, "made", [])
+    return Client.made
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_ax_gets_a_tree_and_gives_valid_configurations(space, clients):
+    configs = configs_of("ax", space, 6, seed=3)
+    (client,) = clients
+    dependents = client.dependents()
+    assert len(set(dependents)) == len(dependents)  # Ax refuses a parameter of two options
+    assert (client.seed, client.first_seed, client.goal) == (3, 3, ("-loss", None))
+    assert client.told == [{"loss": loss(config)} for config in configs]
+    assert all(space.validate(config) == config for config in configs)
+
+
+def test_ax_gets_a_copy_for_each_option_that_shares(clients):
+    configs_of("ax", SPACES["example"], 3)
+    (client,) = clients
+    # Forest and boosting have trees of their own.
+    assert len(client.parameters) == len(SPACES["example"].dimensions) + 1
+
+
+def test_ax_is_told_what_is_infeasible_as_an_outcome(clients):
+    space = bq.Space({"a": bq.Choice(["x", "y", "z"])}, [bq.Forbid({"a": "y"})])
+    assert configs_of("ax", space, 3, objective=lambda _: 2.0) == [{"a": v} for v in "xzx"]
+    (client,) = clients
+    assert client.goal == ("-loss", ["violation <= 0.5"])
+    feasible = {"loss": 2.0, "violation": 0.0}
+    assert client.told == [feasible, {"violation": 1.0}, feasible, feasible]

@@ -8,6 +8,8 @@ optuna-gp-flat      GPSampler; it models only parameters that every trial has, s
                     suggests all of them and the inactive ones are ignored
 smac                HyperparameterOptimizationFacade on the ConfigSpace translation; ask and tell
 hyperopt-tpe        nested ``hp.choice``; a sub-space shared by two options is one graph node
+ax                  Ax's Client with its default strategy and ``dependent_parameters``; its spaces
+                    are trees, so each option gets a copy of what several options share
 ==================  ==============================================================================
 
 A proposal that violates a constraint is not evaluated; the peer is told in its own way and goes
@@ -41,7 +43,7 @@ Objective = Callable[[dict[str, Any]], float]
 Peer = Callable[[Space, Objective, int, int], None]
 """(space, objective, n_trials, seed): minimises by exactly n_trials calls of the objective."""
 
-_PACKAGES = ("optuna", "torch", "smac", "ConfigSpace", "hyperopt")
+_PACKAGES = ("optuna", "torch", "smac", "ConfigSpace", "hyperopt", "ax-platform", "botorch")
 MAX_ATTEMPTS = 50  # proposals per wanted evaluation, before infeasible ones count as too many
 
 
@@ -60,6 +62,8 @@ def peer_versions() -> dict[str, str]:
 
 
 def _load(module: str, install: str = "bosquet[peers]") -> Any:
+    disabled = logging.root.manager.disable
+    logging.disable()  # Ax logs while it is imported
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecations inside the peers
@@ -68,21 +72,31 @@ def _load(module: str, install: str = "bosquet[peers]") -> Any:
         raise ImportError(
             f"this peer needs {module} ({error}); install it by: pip install '{install}'"
         ) from error
+    finally:
+        logging.disable(disabled)
 
 
 @contextmanager
-def _quiet(library: str) -> Iterator[None]:
-    """Keeps what a library logs and warns of off the terminal; the objective may still warn."""
+def _quiet(library: str, *below: str) -> Iterator[None]:
+    """Keeps what a library logs, and it or those ``below`` it warn of, off the terminal.
+
+    The objective may still warn.
+    """
     logger = logging.getLogger(library)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    # Loggers of Ax's modules have levels of their own; what they say ends in its handlers.
+    talkers: list[logging.Logger | logging.Handler] = [logger, *logger.handlers]
+    levels = [talker.level for talker in talkers]
+    for talker in talkers:
+        talker.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             # Optuna names its caller as the origin, and SMAC is careless with numpy.
-            warnings.filterwarnings("ignore", module=rf"({library}|numpy|{__name__})\b")
+            modules = "|".join((library, *below, "numpy", __name__))
+            warnings.filterwarnings("ignore", module=rf"({modules})\b")
             yield
     finally:
-        logger.setLevel(level)
+        for talker, level in zip(talkers, levels, strict=True):
+            talker.setLevel(level)
 
 
 @dataclass
@@ -227,7 +241,7 @@ def _hyperopt_tpe(space: Space, objective: Objective, n_trials: int, seed: int) 
     def evaluate(ctrl: Any, **_: Any) -> Any:
         drawn = ctrl.current_trial["misc"]["vals"]  # label -> [value], or [] when inactive
         value = run(
-            _configure(space, lambda d: _from_hyperopt(d.parameter, drawn[d.qualified_name][0]))
+            _configure(space, lambda d: _from_drawn(d.parameter, drawn[d.qualified_name][0]))
         )
         return {"status": hyperopt.STATUS_FAIL} if value is None else value
 
@@ -272,15 +286,87 @@ def _to_hyperopt(hp: Any, space: Space) -> Any:
     return below(0)
 
 
-def _from_hyperopt(parameter: Parameter, drawn: Any) -> Any:
+def _from_drawn(parameter: Parameter, drawn: Any) -> Any:
     if isinstance(parameter, Choice):
         return parameter.options[int(drawn)]
     return parameter.low + drawn * (parameter.step or 1) if _is_grid(parameter) else drawn
 
 
 def _is_grid(parameter: Float | Int) -> bool:
-    """Whether Hyperopt draws the position on an evenly spaced grid instead of the value."""
+    """Whether a peer draws the position on an evenly spaced grid instead of the value."""
     return math.isfinite(parameter.n_values) and not parameter.log
+
+
+# -- Ax --------------------------------------------------------------------------------------
+
+
+def _ax(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
+    require("ax")
+    run = _Run(space, objective, n_trials)
+    client_type, configs = _load("ax.api.client").Client, _load("ax.api.configs")
+    with _quiet("ax", "botorch", "gpytorch", "linear_operator", "torch", "pandas"):
+        parameters, dimensions = _to_ax(configs, space)
+        client = client_type(random_seed=seed)
+        client.configure_experiment(parameters=parameters)
+        limits = ["violation <= 0.5"] if space.constraints else None
+        client.configure_optimization(objective="-loss", outcome_constraints=limits)
+        client.configure_generation_strategy(initialization_random_seed=seed)
+        while not run.finished:
+            ((index, drawn),) = client.get_next_trials(max_trials=1).items()
+            active = {dimensions[name].index: value for name, value in drawn.items()}
+            value = run(_configure(space, partial(_from_ax, active)))
+            told = {} if value is None else {"loss": value}
+            if space.constraints:
+                told["violation"] = 1.0 if value is None else 0.0
+            client.complete_trial(trial_index=index, raw_data=told)
+
+
+def _from_ax(active: dict[int, Any], dimension: Dimension) -> Any:
+    return _from_drawn(dimension.parameter, active[dimension.index])
+
+
+def _to_ax(configs: Any, space: Space) -> tuple[list[Any], dict[str, Dimension]]:
+    """Ax's parameters, and the dimension that each of their names stands for.
+
+    Ax refuses a parameter below two options, so what options share is declared for each of them.
+    """
+    tree = space.tree
+    declared: list[Any] = []
+    dimensions: dict[str, Dimension] = {}
+
+    def declare(*nodes: int) -> list[str]:
+        return [one(tree.dimensions[i]) for node in nodes for i in tree.nodes[node].dimensions]
+
+    def one(dimension: Dimension) -> str:
+        name, parameter = f"x{len(dimensions)}", dimension.parameter
+        dimensions[name] = dimension
+        if isinstance(parameter, Choice):
+            children = tree.children.get(dimension.index, ())
+            label = int if parameter.ordered else str
+            below = {
+                label(option): declare(*(c.index for c in children if option in c.options))
+                for option in range(parameter.n_values)
+            }
+            config = configs.ChoiceParameterConfig(
+                name=name,
+                values=list(below),
+                parameter_type=label.__name__,
+                is_ordered=parameter.ordered,
+                dependent_parameters={o: names for o, names in below.items() if names} or None,
+            )
+        else:
+            grid = _is_grid(parameter)
+            config = configs.RangeParameterConfig(
+                name=name,
+                bounds=(0, parameter.n_values - 1) if grid else (parameter.low, parameter.high),
+                parameter_type="int" if grid or isinstance(parameter, Int) else "float",
+                scaling="log" if parameter.log else "linear",
+            )
+        declared.append(config)
+        return name
+
+    declare(0)
+    return declared, dimensions
 
 
 PEERS: dict[str, Peer] = {
@@ -289,6 +375,7 @@ PEERS: dict[str, Peer] = {
     "optuna-gp-flat": _optuna_gp_flat,
     "smac": _smac,
     "hyperopt-tpe": _hyperopt_tpe,
+    "ax": _ax,
 }
 _MODULES = {
     "optuna-tpe": ("optuna",),
@@ -296,10 +383,14 @@ _MODULES = {
     "optuna-gp-flat": ("optuna", "torch"),
     "smac": ("smac", "ConfigSpace"),
     "hyperopt-tpe": ("hyperopt",),
+    "ax": ("ax",),
 }
+
+
+_APART = {"torch": "torch", "ax": "ax-platform"}  # no part of bosquet[peers]
 
 
 def require(method: str) -> None:
     """Raises ImportError when a peer cannot run; says nothing about our own strategies."""
     for module in _MODULES.get(method, ()):
-        _load(module, "torch" if module == "torch" else "bosquet[peers]")
+        _load(module, _APART.get(module, "bosquet[peers]"))
