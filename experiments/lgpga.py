@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import bosquet as bq
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Bools
 from bosquet.benchmarks.kept import head_commit
 from bosquet.models.base import PathModel, PathPosterior
 from bosquet.models.covariance import SpaceGP
@@ -76,13 +76,13 @@ Predict = Callable[[Array], tuple[Array, Array]]
 """Mean and variance of an observation at some places, in the units of the observations."""
 
 
-def fitted(x: Array, y: Array, inside: Array, rng: np.random.Generator) -> dict[str, Predict]:
+def fitted(x: Array, y: Array, inside: Bools, rng: np.random.Generator) -> dict[str, Predict]:
     of_all, of_inside = ((y[rows].mean(), y[rows].std()) for rows in (inside | True, inside))
     widths = np.array([x[inside].max() - x[inside].min()])
     whole, part = plain(SPACE, SMAC), plain(SPACE, SMAC, widths)
     X, noise = x[:, None], np.full(POINTS, np.nan)
 
-    def rows(some: Array, units: tuple[float, float]) -> tuple[Array, Array, Array]:
+    def rows(some: Bools, units: tuple[float, float]) -> tuple[Array, Array, Array]:
         return X[some], (y[some] - units[0]) / units[1], noise[some]
 
     near, far = rows(inside, of_inside), rows(~inside, of_inside)
