@@ -260,8 +260,11 @@ class Client:
     def configure_optimization(self, objective, outcome_constraints):
         self.goal = objective, outcome_constraints
 
-    def configure_generation_strategy(self, initialization_random_seed):
+    def configure_generation_strategy(
+        self, initialization_random_seed, allow_exceeding_initialization_budget
+    ):
         self.first_seed = initialization_random_seed
+        assert allow_exceeding_initialization_budget
 
     def get_next_trials(self, max_trials):
         names = [name for name in self.parameters if name not in self.dependents()]
