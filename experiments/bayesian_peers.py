@@ -43,9 +43,9 @@ seeds. The four problems are of the reported half of the real suite ([real probl
 
 {state}
 Few seeds: differences of medians are not shown to be more than chance. Ax's runs were stopped after
-15 evaluations for want of time. On `system-hipacc` Ax has no whole run: with two models and discrete
-parameters an ask took 13 to 120 seconds on a busy machine, the longest of them because Ax proposed
-known configurations five times and then took a Sobol point.
+15 evaluations for want of time. On `system-hipacc` Ax has no whole run: three asks of its model
+took 13, 36 and 120 seconds on the busy machine (not CPU time), the longest because Ax
+proposed known configurations five times and then took a Sobol point.
 
 ## On the same seeds
 

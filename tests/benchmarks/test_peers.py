@@ -126,7 +126,8 @@ def example_run(name):
 
 def test_a_seed_names_a_run(name):
     assert configs_of(name, SPACES["example"], N_TRIALS[name], seed=1) == example_run(name)
-    first, second = (configs_of(name, SPACES["example"], 1, seed) for seed in (1, 2))
+    # Ax begins at the centre, whatever the seed.
+    first, second = (configs_of(name, SPACES["example"], 2, seed) for seed in (1, 2))
     assert first != second
 
 
