@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 # What needs PyTorch or Ray has an environment of its own.
 BOTORCH := .venv-botorch
 RAY := .venv-ray
+# Scripts of experiments/ whose results are kept in experiments/results, under the same name.
+# evaluations are not results but what experiments/models.py fits its models to.
+KEPT := $(filter-out evaluations,$(basename $(basename $(notdir $(wildcard experiments/results/*)))))
 # PyPI's PyTorch for Linux comes with several GB for GPUs. A version makes pip take a CPU build of it
 # where there is one (PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL); TORCH=... chooses another.
 TORCH ?= torch==2.13.0
 # Into the environment of the target; --quiet says nothing when all is well, an error still shows.
 INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-botorch test-ray lint format bench peers clean
+.PHONY: demo test test-botorch test-ray package lint format bench peers pages clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bosquet demo
@@ -26,6 +29,10 @@ test-botorch: $(BOTORCH)/.tests
 
 test-ray: $(RAY)/.tests
 	$(RAY)/bin/python -m pytest tests/integrations/test_ray_tune.py
+
+# The sdist and the wheel, tried in a fresh environment of PYTHON; KEEP=dist keeps them.
+package: $(VENV)/.dev
+	$(BIN)/python .ci/package.py --python $(PYTHON) $(if $(KEEP),--keep $(KEEP))
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -42,6 +49,12 @@ bench: $(VENV)/.dev
 
 peers: $(VENV)/.peers
 	$(BIN)/python experiments/peers.py
+
+# The pages of docs/ whose results are kept, from these alone: nothing is run, no data is needed. Run a
+# script without --page to add the seeds that are missing, on any machine; pages whose runs are
+# not kept (most of the older ones) change only when their script is run.
+pages: $(VENV)/.dev
+	for name in $(KEPT); do echo docs/$$name.md; $(BIN)/python experiments/$$name.py --page > /dev/null || exit 1; done
 
 $(VENV)/.made $(BOTORCH)/.made $(RAY)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bosquet needs Python 3.11 or newer; set PYTHON=...")'

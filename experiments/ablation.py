@@ -4,7 +4,7 @@ Writes docs/ablation.md from the runs in experiments/results/ablation.jsonl.xz. 
 not adopted is in no commit: its runs were made with a patched copy of the commit that is named, by
 `bosquet bench`, and added under the variant's name.
 
-    python experiments/ablation.py                                     writes the page
+    python experiments/ablation.py --page    writes the page from the runs that are kept
     python experiments/ablation.py --add FILE.jsonl --as NAME --commit HASH
 """
 
@@ -52,6 +52,7 @@ models alone are worth, without a search: [models.md](models.md).
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--page", action="store_true", help="write the page, as without arguments")
     parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
     parser.add_argument("--as", dest="variant", choices=[REFERENCE, *VARIANTS])
     parser.add_argument("--commit", default="", help="of the code that made the runs")
@@ -63,7 +64,11 @@ def main() -> None:
             replace(r, job=replace(r.job, method=options.variant)) for r in read_runs(options.add)
         )
         keep(named, KEPT, options.commit)
-    (ROOT / "docs" / "ablation.md").write_text(page(read_kept(KEPT)), encoding="utf-8")
+    (ROOT / "docs" / "ablation.md").write_text(kept_page(), encoding="utf-8")
+
+
+def kept_page() -> str:
+    return page(read_kept(KEPT))
 
 
 def page(runs: Sequence[Run]) -> str:

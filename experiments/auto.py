@@ -57,14 +57,21 @@ def main() -> None:
         keep(runs, KEPT, options.commit)
     elif not options.page:
         _run(options)
-    runs_kept = read_kept(KEPT)
-    trees = [r for r in runs_kept if r.job.problem in TREES and r.job.seed >= CHOSEN_ON]
-    flat = [r for r in runs_kept if r.job.problem in FLAT]
+    (ROOT / "docs" / "auto.md").write_text(kept_page(), encoding="utf-8")
+
+
+def kept_page() -> str:
+    return page(read_kept(KEPT))
+
+
+def page(runs: Sequence[Run]) -> str:
+    trees = [r for r in runs if r.job.problem in TREES and r.job.seed >= CHOSEN_ON]
+    flat = [r for r in runs if r.job.problem in FLAT]
     text = HEAD + "## Trees\n\n" + table(trees, TREES, (20, 40))
     if flat:
         text += "\n## Without conditions\n\n" + table(flat, FLAT, (20, 40, 60))
-    text += f"\n{len(trees) + len(flat)} runs. Versions: {summary.versions_text(trees + flat)}.\n"
-    (ROOT / "docs" / "auto.md").write_text(text, encoding="utf-8")
+    made = trees + flat
+    return text + f"\n{len(made)} runs. Versions: {summary.versions_text(made)}.\n"
 
 
 def _run(options: argparse.Namespace) -> None:

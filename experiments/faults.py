@@ -1,9 +1,10 @@
 """Kills studies and Dask workers by SIGKILL at random moments. Writes docs/faults.md.
 
     python experiments/faults.py studies birth shared dask orphans
+    python experiments/faults.py --page    writes the page from what is kept
 
-Runs the sections named, keeps their counts in experiments/results/faults.json, and writes the page
-from all that is there.
+Runs the sections named, keeps their counts in experiments/results/faults.json with the versions of
+the last run, and writes the page from all that is there.
 
 A study writes down each trial after it has been told. Afterwards: trials told and not stored
 (lost), told or stored twice (duplicates), and studies that did not end exactly as the one that
@@ -432,24 +433,32 @@ def run_section(name: str, kills: int) -> Rows:
         }
 
 
-def kept() -> dict[str, Rows]:
-    if not RESULTS.exists():
-        return {}
-    stored = json.loads(RESULTS.read_text(encoding="utf-8"))
+def versions() -> dict[str, Any]:
+    """Of what is killed, and of the machine."""
     return {
-        section: {row: Counter(counts) for row, counts in rows.items()}
-        for section, rows in stored.items()
+        "python": platform.python_version(),
+        "optuna": optuna.__version__,
+        "distributed": distributed.__version__,
+        "numpy": np.__version__,
+        "bosquet": bq.__version__,
+        "cores": os.cpu_count(),
     }
 
 
-def page(results: dict[str, Rows]) -> str:
+def kept() -> dict[str, Any]:
+    """``versions``, and by section and row the counts."""
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+
+
+def kept_page() -> str:
+    stored = kept()
+    of_machine = stored.pop("versions")
+    results: dict[str, Rows] = {
+        section: {row: Counter(counts) for row, counts in rows.items()}
+        for section, rows in stored.items()
+    }
     return PAGE.format(
-        python=platform.python_version(),
-        optuna=optuna.__version__,
-        distributed=distributed.__version__,
-        numpy=np.__version__,
-        bosquet=bq.__version__,
-        cores=os.cpu_count(),
+        **of_machine,
         trials=TRIALS,
         studies=table("strategy, storage", STUDY_COLUMNS, results.get("studies", {})),
         birth_seconds=BIRTH_SECONDS,
@@ -469,18 +478,26 @@ def page(results: dict[str, Rows]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(KILLS)}; none: the page alone")
+    parser.add_argument("--page", action="store_true", help="run nothing, as without sections")
     parser.add_argument("--kills", type=int, help="in each row; by default as many as are needed")
     options = parser.parse_args()
+    if options.sections and not options.page:
+        run(options.sections, options.kills)
+    text = kept_page()
+    (ROOT / "docs" / "faults.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def run(sections: list[str], kills: int | None) -> None:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it mourns every worker
     with tempfile.TemporaryDirectory() as directory:  # imports what the forks need
         study(Path(directory) / "r.db", Path(directory) / "told", {"n_trials": 1})
-    results = kept()
-    for section in options.sections:
-        results[section] = run_section(section, options.kills or KILLS[section])
+    stored = kept()
+    for section in sections:
+        stored[section] = run_section(section, kills or KILLS[section])
+        stored["versions"] = versions()
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    (ROOT / "docs" / "faults.md").write_text(page(results), encoding="utf-8")
-    print(page(results))
+        RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

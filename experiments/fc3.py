@@ -60,7 +60,11 @@ def main() -> None:
         os.environ[DATA_VARIABLE] = str(options.data.absolute())
     if not options.page:
         _run(options)
-    (ROOT / "docs" / "fc3.md").write_text(page(read_kept(KEPT)), encoding="utf-8")
+    (ROOT / "docs" / "fc3.md").write_text(kept_page(), encoding="utf-8")
+
+
+def kept_page() -> str:
+    return page(read_kept(KEPT))
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -114,10 +114,15 @@ def main() -> None:
         key = f"{kind}/{problem}/{strategy}/{seed}"
         if key not in kept:
             measure = named if kind == "named" else covered
-            kept[key] = measure(problem, strategy, seed) | {"commit": commit}
+            made = {"commit": commit, "numpy": np.__version__}
+            kept[key] = measure(problem, strategy, seed) | made
             print(key, kept[key], flush=True)
             KEPT.write_text(json.dumps(dict(sorted(kept.items())), indent=0) + "\n")
-    PAGE.write_text(page(kept), encoding="utf-8")
+    PAGE.write_text(kept_page(), encoding="utf-8")
+
+
+def kept_page() -> str:
+    return page(json.loads(KEPT.read_text(encoding="utf-8")))
 
 
 def rows(kept: dict[str, Any], kind: str, problem: str, strategy: str) -> list[dict[str, Any]]:
@@ -172,8 +177,11 @@ def page(kept: dict[str, Any]) -> str:
                 left = np.mean([run["left_out"] for run in some])
                 shown = " | ".join(f"{100 * x:.0f}" for x in [*inside, explained, left])
                 lines.append(f"| {problem} | {strategy} | {len(some)} | {shown} |")
-    commits = ", ".join(sorted({run["commit"] for run in kept.values()}))
-    lines += ["", f"Commits: {commits}. NumPy {np.__version__}."]
+    commits, versions = (
+        ", ".join(sorted({run[key] for run in kept.values() if key in run}))
+        for key in ("commit", "numpy")
+    )
+    lines += ["", f"Commits: {commits}. NumPy {versions}."]
     return "\n".join(lines) + "\n"
 
 

@@ -5,9 +5,10 @@ strategy `random`, beside Optuna's own `optimize` with its RandomSampler; and ho
 thinks while trials are pending. Trials per second are by the clock, so leave the machine alone.
 
     python experiments/overhead.py throughput latency [--repeats 3]
+    python experiments/overhead.py --page    writes the page from what is kept
 
-Runs the parts named, keeps their tables in experiments/results/overhead.json, and writes the page
-from all that is there.
+Runs the parts named, keeps their tables in experiments/results/overhead.json with the versions of
+the last run, and writes the page from all that is there.
 """
 
 from __future__ import annotations
@@ -254,6 +255,7 @@ Milliseconds of CPU time of one ask, on one thread: median of {seeds} seeds (slo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("parts", nargs="*", help="throughput, latency; none: the page alone")
+    parser.add_argument("--page", action="store_true", help="run nothing, as without parts")
     parser.add_argument("--repeats", type=int, default=3, help="of throughput (default: 3)")
     options = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -266,20 +268,34 @@ def main() -> None:
         kept["repeats"] = options.repeats
     if "latency" in options.parts:
         kept["latency"] = latency()
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    text = PAGE.format(
-        python=platform.python_version(),
-        optuna=optuna.__version__,
-        sqlalchemy=sqlalchemy.__version__,
-        numpy=np.__version__,
-        bosquet=bq.__version__,
-        cores=os.cpu_count(),
+    if options.parts and not options.page:
+        kept["versions"] = versions()
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    text = kept_page()
+    (ROOT / "docs" / "overhead.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def versions() -> dict[str, Any]:
+    """Of what is measured, and of the machine."""
+    return {
+        "python": platform.python_version(),
+        "optuna": optuna.__version__,
+        "sqlalchemy": sqlalchemy.__version__,
+        "numpy": np.__version__,
+        "bosquet": bq.__version__,
+        "cores": os.cpu_count(),
+    }
+
+
+def kept_page() -> str:
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return PAGE.format(
+        **kept.pop("versions"),
         sizes=", ".join(f"{n} {kind}" for kind, n in N_TRIALS.items()),
         seeds=SEEDS,
         **kept,
     )
-    (ROOT / "docs" / "overhead.md").write_text(text, encoding="utf-8")
-    print(text)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 import contextlib
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,7 +32,25 @@ def test_examples_of_the_page(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_an_example_prints_is_compared(page):
+    kinds = [kind for kind, _ in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    after = [kind for before, kind in pairwise(kinds) if before == "python"]
+    assert "text" not in after, "an output is compared if its block is called 'text output'"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_the_page_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", text)
+    for target in [*links, *re.findall(r'<img src="([^"]+)"', text)]:
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+def test_the_readme_is_short_and_its_figures_are_those_of_the_measurement():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 120
+    measured = (ROOT / "docs" / "real.md").read_text(encoding="utf-8").splitlines()
+    ranks = re.findall(r"^\| .*\d.* \|$", text, re.MULTILINE)
+    assert len(ranks) > 3
+    assert [row for row in ranks if row not in measured] == []

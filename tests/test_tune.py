@@ -97,12 +97,13 @@ def test_the_page_about_the_command_line(capsys):
                 assert program == "bosquet"
                 assert main(arguments) == 0, line
                 ran.append(arguments[0])
-    looked = ["show", "best", "best", "export", "export"]
+    looked = ["show", "best", "best", "export", "export", "report"]
     told = ["ask", "ask", "tell", "tell", "ask", "release"]
     assert ran == ["tune", "tune", "tune", *looked, *told]
     assert "goes on after 12 trials" in capsys.readouterr().err
     assert len(load_history("runs.db", "solver").complete) == 12
     assert len(json.loads(Path("trials.json").read_text())) == 12
+    assert "</html>" in Path("report.html").read_text()
 
 
 def test_a_function_in_a_file_here_and_in_workers(capsys):

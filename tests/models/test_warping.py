@@ -200,6 +200,11 @@ def test_the_mean_is_fitted(warp):
     pending = gp.posterior(theta).with_pending(np.array([[0.5]])).on_path((0,))
     np.testing.assert_allclose(pending.moments(queries)[0], mean + theta[-1])
     np.testing.assert_allclose(gp.leave_one_out(theta), shifted.leave_one_out(theta[:-1]))
+    left_out, spread = shifted.left_out_moments(theta[:-1])
+    np.testing.assert_allclose(gp.left_out_moments(theta), (left_out + theta[-1], spread))
+    together, covariance_of = gp.posterior(theta).joint(queries)
+    np.testing.assert_allclose(together, mean + theta[-1])
+    np.testing.assert_allclose(np.diag(covariance_of), variance, atol=1e-9)
     near = theta + 0.01
     numeric = approx_fprime(near, lambda t: gp.log_posterior(t)[0], 1e-7)
     assert gp.log_posterior(near)[1][-1] == pytest.approx(numeric[-1], rel=1e-2)

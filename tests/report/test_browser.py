@@ -5,6 +5,7 @@ import pytest
 import bosquet as bq
 from bosquet.report.content import Source
 from bosquet.report.page import write_report
+from tests.chromium import PATIENCE
 from tests.report.conftest import NASTY
 from tests.report.serving import dashboard
 
@@ -154,7 +155,8 @@ def test_the_live_page_follows_a_study(browser, tmp_path):
             assert len(column(page, 1)) == 7  # the filter stays
             page.wait_for(
                 "document.querySelector('#picture-convergence .finding').textContent"
-                ".includes('1.25')"
+                ".includes('1.25')",
+                seconds=5 * PATIENCE,  # a model is fitted first, after some rest
             )
             assert page.run("document.getElementById('status').textContent") == "live"
             assert page.problems == []

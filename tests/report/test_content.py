@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import bosquet as bq
 from bosquet.data import Trial
@@ -79,3 +80,23 @@ def test_the_command_line_of_the_best(tmp_path, monkeypatch):
     bq.minimize(command, space, n_trials=1, strategy="random", seed=0, storage="r.db")
     best = summary(Source.of_study(read_study("r.db")))["best"]
     assert best["copies"]["command line"] == f"echo {best['config'][0]['value']}"
+
+
+def test_a_command_that_cannot_be_used_is_said(tmp_path):
+    file = tmp_path / "r.db"
+    with bq.Study(file, space=bq.Space({"x": bq.Int(1, 9)}), seed=0) as study:
+        study.tell({"x": 5}, 1.0)
+    stored = replace(read_study(file), objective={"kind": "command", "template": "run {y}"})
+    content = summary(Source.of_study(stored))
+    assert "command line" not in content["best"]["copies"]
+    assert "the stored command cannot be used" in content["facts"][-1]
+
+
+def test_a_study_without_trials():
+    source = Source("empty", bq.History(bq.Space({"x": bq.Float(0, 1)})))
+    content = summary(source)
+    assert (content["best"], content["trials"]["rows"], content["failures"]) == (None, [], [])
+    assert pictures(source) == {
+        "advice": "No trial has ended yet. Advice needs some.",
+        "sections": [],
+    }

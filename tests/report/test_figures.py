@@ -1,5 +1,6 @@
 import json
 
+import bosquet as bq
 from bosquet.data import History
 from bosquet.explain import model_of
 from bosquet.report.figures import drawn
@@ -33,3 +34,11 @@ def test_what_there_is_nothing_of_is_left_out(plain):
     assert list(drawn(History(plain.history.space), History(plain.history.space))) == []
     few = History(plain.history.space, plain.history.trials[:2])
     assert "importance" not in [section["id"] for section in drawn(few, few)]
+
+
+def test_a_space_without_branches_has_no_tree():
+    opt = bq.Optimizer(bq.Space({"x": bq.Float(0, 1)}), "random", seed=0)
+    opt.tell(opt.ask(), 1.0)
+    found = [section["id"] for section in drawn(opt.history, opt.history)]
+    assert "convergence" in found
+    assert "tree" not in found

@@ -10,7 +10,7 @@ from typing import Any
 from bosquet.data import History, Trial, now, time_text
 from bosquet.data.branches import branches
 from bosquet.data.rows import columns
-from bosquet.errors import ModelError
+from bosquet.errors import ModelError, StorageError
 from bosquet.explain import Model, model_of
 from bosquet.report.advice import advice, at_bounds
 from bosquet.report.figures import drawn
@@ -47,7 +47,10 @@ class Source:
             facts.append(f"seed {study.seed}")
         command = None
         if history.best is not None and (study.objective or {}).get("kind") == "command":
-            command = best_command(study, history.best)
+            try:
+                command = best_command(study, history.best)
+            except StorageError as error:  # it can be shown without
+                facts.append(str(error))
         pending = (*study.running, *study.asked, *study.left)
         return cls(study.where, history, pending, (*facts, *study.notes), command)
 

@@ -114,6 +114,8 @@ def sections(history: History, source: Any) -> list[Section]:
 def drawn(history: History, source: Any) -> Iterator[dict[str, Any]]:
     """The sections with their figures as JSON; those for which there is nothing are left out."""
     for section in sections(history, source) if len(history) else ():
+        if section.id == "tree" and history.space.n_paths == 1:  # nothing to be divided
+            continue
         views = []
         for name, make in section.views.items():
             figure = _figure(make)

@@ -49,7 +49,9 @@ def print_study(study: StoredStudy) -> None:
     print_found(console, history)
     _print_open(console, "Running", study.running)
     _print_open(console, "Asked for, and waiting to be told", study.asked)
-    _print_open(console, "Left by a process that ended; the next run takes them up", study.left)
+    _print_open(
+        console, "Left by a process that ended; the next run takes them up", study.left, timed=False
+    )
 
 
 def print_result(result: Result, again: str, show: str) -> None:
@@ -200,11 +202,13 @@ def _counts(study: StoredStudy) -> str:
     return f"{total} trial{'s' * (total != 1)}: {', '.join(parts)}"
 
 
-def _print_open(console: Console, title: str, trials: Sequence[Trial]) -> None:
+def _print_open(
+    console: Console, title: str, trials: Sequence[Trial], *, timed: bool = True
+) -> None:
     if trials:
         console.print(f"\n{title}:")
     for trial in trials:
-        since = "" if trial.started is None else f" (for {_age(trial.started)})"
+        since = "" if trial.started is None or not timed else f" (for {_age(trial.started)})"
         print_line(console, f"  trial {trial.number}{since}: {escape(config_text(trial))}")
 
 

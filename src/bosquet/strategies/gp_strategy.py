@@ -34,7 +34,7 @@ from bosquet.strategies.options import AcquisitionName, IncumbentName, KernelNam
 
 MOST_PATHS = 32  # searched in one ask
 _FIRST, _DESIGNED = 8, 12  # trials before the first model, with the defaults first and without
-_LAMBDA_STEP = 0.5  # from 0 (a logarithm of high values) to 2 (of low ones), and no further
+_LAMBDA_STEP = 0.5  # from 0, a logarithm of bad values, to 1; good ones are never compressed
 _NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 
 
@@ -141,7 +141,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         rivals = []
         if self.transforms:
             near = (setting.lam - _LAMBDA_STEP, setting.lam + _LAMBDA_STEP)
-            rivals += [replace(setting, lam=lam) for lam in near if 0.0 <= lam <= 2.0]
+            rivals += [replace(setting, lam=lam) for lam in near if 0.0 <= lam <= 1.0]
         others = (kernel for kernel in self.kernels if kernel != setting.kernel)
         return rivals + [replace(setting, kernel=kernel) for kernel in others]
 

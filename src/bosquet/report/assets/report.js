@@ -42,7 +42,7 @@ function showBest({ best, direction }) {
     element("p", { class: "eyebrow" }, side),
     element("p", { class: "headline", title: String(best.value) }, best.shown),
     element("p", { class: "muted" }, `trial ${best.number}${best.branch ? ` \u00b7 ${best.branch}` : ""}`),
-    element("dl", { class: "config" }, ...config),
+    element("dl", { class: "config", tabindex: 0, "aria-label": "Best configuration" }, ...config),
     element("div", { class: "buttons" }, ...copies),
   );
 }

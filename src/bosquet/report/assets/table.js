@@ -168,7 +168,7 @@ class TrialTable {
 
   renderControls() {
     const count = (test) => this.rows.filter(test).length;
-    const option = (value, label) => element("option", { value, selected: value === this.filter[value] }, label);
+    const option = (value, label) => element("option", { value }, label);
     const select = (name, label, choices) => {
       const made = element("select", { "aria-label": label, id: `filter-${name}` }, ...choices);
       made.value = this.filter[name];
