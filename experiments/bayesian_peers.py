@@ -91,8 +91,12 @@ def main() -> None:
         keep(read_runs(options.add), KEPT, options.commit)
     elif not options.page:
         _run(options)
-    text = page(longest(read_kept(KEPT)))
-    (ROOT / "docs" / "bayesian-peers.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "bayesian-peers.md").write_text(kept_page(), encoding="utf-8")
+
+
+def kept_page() -> str:
+    """The page of the runs that are kept."""
+    return page(longest(read_kept(KEPT)))
 
 
 def longest(runs: Iterable[Run]) -> list[Run]:
