@@ -54,7 +54,7 @@ peers: $(VENV)/.peers
 # script without --page to add the seeds that are missing, on any machine; pages whose runs are
 # not kept (most of the older ones) change only when their script is run.
 pages: $(VENV)/.dev
-	for name in $(KEPT); do echo docs/$$name.md; $(BIN)/python experiments/$$name.py --page > /dev/null || exit 1; done
+	for name in $(KEPT); do echo docs/$$name.md; $(BIN)/python experiments/$$(echo $$name | tr - _).py --page > /dev/null || exit 1; done
 
 $(VENV)/.made $(BOTORCH)/.made $(RAY)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bosquet needs Python 3.11 or newer; set PYTHON=...")'

@@ -17,6 +17,6 @@ def test_the_page_is_what_its_script_writes(name, monkeypatch):
     monkeypatch.syspath_prepend(str(EXPERIMENTS))  # scripts import each other
     for needed in {"faults": ["distributed", "optuna"], "overhead": ["optuna"]}.get(name, []):
         pytest.importorskip(needed)
-    script = runpy.run_path(str(EXPERIMENTS / f"{name}.py"))
+    script = runpy.run_path(str(EXPERIMENTS / f"{name.replace('-', '_')}.py"))
     page = ROOT / "docs" / f"{name}.md"
     assert script["kept_page"]() == page.read_text(encoding="utf-8")

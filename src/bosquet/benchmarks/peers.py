@@ -310,7 +310,10 @@ def _ax(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
         client.configure_experiment(parameters=parameters)
         limits = ["violation <= 0.5"] if space.constraints else None
         client.configure_optimization(objective="-loss", outcome_constraints=limits)
-        client.configure_generation_strategy(initialization_random_seed=seed)
+        client.configure_generation_strategy(
+            initialization_random_seed=seed,
+            allow_exceeding_initialization_budget=True,  # its first points may all be infeasible
+        )
         while not run.finished:
             ((index, drawn),) = client.get_next_trials(max_trials=1).items()
             active = {dimensions[name].index: value for name, value in drawn.items()}
