@@ -7,14 +7,15 @@ import pytest
 import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.benchmarks.simulated import simulate
+from bosquet.data import History, Trial
 from bosquet.models.gp import AdditiveGP
 from bosquet.search.tree_path import Scored
 from bosquet.strategies import AddTree
 from bosquet.strategies import gp_strategy as module
 from bosquet.strategies.base import Task
-from bosquet.strategies.choosing import first_free
+from bosquet.strategies.choosing import first_free, incumbent
 from bosquet.strategies.fitting import Setting
-from bosquet.strategies.gp_strategy import initial_trials
+from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 from tests.support import present
 
 
@@ -329,3 +330,28 @@ def test_the_papers_version_begins_with_a_design_and_ours_at_the_defaults():
     assert AddTree.paper().initial_trials(space) == 12
     assert set(bq.Optimizer(space, "add-tree", seed=0).ask().config.values()) == {0.5}
     assert set(bq.Optimizer(space, "add-tree.paper", seed=0).ask().config.values()) != {0.5}
+
+
+def test_a_lucky_value_of_a_rough_function_is_not_the_one_to_beat():
+    """Nothing is said to be noisy; the model takes roughness for noise."""
+    space = bq.Space({"x": bq.Float(0, 1)})
+    rng = np.random.default_rng(0)
+    trials = [
+        Trial(i, {"x": float(x)}, state="complete", value=float(x + 0.5 * rng.standard_normal()))
+        for i, x in enumerate(np.linspace(0, 1, 30))
+    ]
+    history = History(space, trials)
+    assert not history.noisy
+    data = history.dataset()
+    fitted = AddTree().fit(Task(space, history), data, rng)
+    best, level = incumbent(fitted, data.X)
+    np.testing.assert_array_equal(level, fitted.means(data.X))
+    assert best == level.min() > fitted.z.min() + 0.5
+    assert incumbent(fitted, data.X, observed=True)[0] == fitted.z.min()
+
+
+@pytest.mark.parametrize("name", ["tree-ei.paper", "htbo.paper"])
+def test_papers_measure_improvement_from_what_was_observed(name):
+    strategy = bq.strategies.get(name)
+    assert isinstance(strategy, GPStrategy)
+    assert strategy.incumbent == "observed"
