@@ -25,7 +25,8 @@ ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "experiments" / "results" / "ablation.jsonl.xz"
 REFERENCE = "default"
 VARIANTS = {
-    "turns": "the default of ee7f666: two models take turns, twelve trials of a design first, other priors",
+    "turns": "the default of ee7f666: two models take turns, twelve trials of a design first, "
+    "other priors",
     "compressed": "values above the median are compressed by a logarithm, as strongly as the "
     "evidence wants it, instead of Yeo-Johnson",
     "guided": "a trial that explores has the highest expected improvement among the branches tried "
