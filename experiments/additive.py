@@ -4,7 +4,7 @@ Functions drawn from the model (length-scale 0.2, one 2-D function per edge), 10
 First four rows: Algorithm 1 (`Additive.paper`), with the graph and length-scales known (oracle),
 learned (overlap), learned without overlap, and random. Then our defaults with the graph given,
 learned, drawn at random as a tree, and one group of all (a dense GP). Runs are kept in
-results/additive.jsonl. Writes docs/additive.md and .png.
+results/additive.jsonl. Writes docs/results/additive.md and .png.
 
     python experiments/additive.py [--seeds 10] [--problems star,grid] [--jobs 1]
 """
@@ -156,8 +156,8 @@ from message passing. The last column is CPU time of an ask, mean over the last 
     for name, by_method in grouped.items():
         text += f"## {name}\n\n{regret_table(by_method)}\n\n"
     text += f"Versions: {summary.versions_text(runs)}, networkx {networkx.__version__}.\n"
-    (ROOT / "docs" / "additive.md").write_text(text, encoding="utf-8")
-    draw(grouped, ROOT / "docs" / "additive.png")
+    (ROOT / "docs" / "results" / "additive.md").write_text(text, encoding="utf-8")
+    draw(grouped, ROOT / "docs" / "results" / "additive.png")
 
 
 if __name__ == "__main__":
