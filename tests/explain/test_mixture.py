@@ -20,7 +20,7 @@ def skewed():
 
 def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
     mixture, views, space = skewed
-    assert any(view.scale.lam != 1.0 for view in views)
+    assert any(view.scale.strength for view in views)
     X = space.to_unit(space.sample(5, 6))
     rng = np.random.default_rng(0)
     drawn = []

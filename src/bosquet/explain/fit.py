@@ -81,8 +81,8 @@ class Belief:
 
     strategy: str
     kernel: str
-    lam: float
-    """Of the Yeo-Johnson transform of the values; 1 is none."""
+    strength: float
+    """Of the compression of bad values; 0 is none."""
     evidence: float
     weight: float
     about: dict[str, Any]
@@ -178,12 +178,12 @@ class _Candidate:
         record = fitted.record
 
         def with_setting(setting: Setting, start: Any) -> _Candidate:
-            targets = transform(data.y, data.noise, setting.lam)
+            targets = transform(data.y, data.noise, setting.strength)
             model: Any = strategy.model_on(history.space, data.X, targets, setting)
             recalled = model.hyper.recall(start)
             starts = [model.hyper.mean if recalled is None else recalled]
             theta, value = model.fit(starts, _ITERATIONS)
-            evidence = value + targets.log_jacobian + setting.log_prior
+            evidence = value + targets.log_jacobian
             return cls(strategy, setting, model, targets, theta, evidence, fitted.about)
 
         best = with_setting(record.setting, record.theta)
@@ -200,14 +200,14 @@ class _Candidate:
         return Belief(
             self.strategy.name,
             self.setting.kernel,
-            self.setting.lam,
+            self.setting.strength,
             self.evidence,
             weight,
             self.about,
         )
 
     def views(self, weight: float, data: Dataset) -> list[View]:
-        scale = Scale.of(data.y, self.setting.lam)
+        scale = Scale.of(data.y, self.setting.strength)
         noise = self.targets.noise
         known = None if np.isnan(noise).any() else float(np.median(noise))
         hyper, rng = self.model.hyper, np.random.default_rng(0)

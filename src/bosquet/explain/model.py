@@ -269,7 +269,7 @@ class Model:
 
 def _belief_text(belief: Belief) -> str:
     kernel = {"se": "squared exponential", "matern52": "Matern-5/2"}.get(belief.kernel)
-    transform = "" if belief.lam == 1.0 else f", Yeo-Johnson transform with lambda {belief.lam:g}"
+    transform = ", bad values compressed" if belief.strength else ""
     return (
         f"{belief.strategy}: {kernel or belief.kernel}{transform}, "
         f"log evidence {belief.evidence:.1f}, weight {belief.weight:.2f}"
