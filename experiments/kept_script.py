@@ -10,7 +10,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bosquet.benchmarks import PROBLEMS, Factory
@@ -33,7 +33,7 @@ class KeptScript:
     jobs: Callable[[argparse.Namespace], Iterable[Job]]
     """What the options ask for, the most important first; runs that are kept are not made again."""
     strategies: Strategies | None = None
-    problems: Mapping[str, Factory] = PROBLEMS
+    problems: Mapping[str, Factory] = field(default_factory=lambda: PROBLEMS)
 
     @property
     def kept(self) -> Path:
