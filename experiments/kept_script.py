@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -75,6 +77,7 @@ class KeptScript:
                 ended.clear()
                 last = time.monotonic()
 
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # what has ended is kept
         out = ROOT / "results" / f"{self.name}.jsonl"
         out.unlink(missing_ok=True)  # what an earlier call has left is kept, or of other code
         try:
