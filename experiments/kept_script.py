@@ -89,6 +89,14 @@ class KeptScript:
             keep(ended, self.kept, commit)
 
 
+def longest(runs: Iterable[Run]) -> list[Run]:
+    """The longest run of each problem, method and seed: its beginning is the shorter one."""
+    found: dict[tuple[str, str, int], Run] = {}
+    for run in sorted(runs, key=lambda run: run.job.n_trials):
+        found[run.job.problem, run.job.method, run.job.seed] = run
+    return sorted(found.values(), key=lambda r: (r.job.problem, r.job.method, r.job.seed))
+
+
 def listed(text: str) -> tuple[str, ...]:
     """An option that is a list of names."""
     return tuple(text.split(","))

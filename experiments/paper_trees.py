@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from kept_script import KeptScript, listed
+from kept_script import KeptScript, listed, longest
 from scipy.stats import wilcoxon
 
 from bosquet.arrays import Array
@@ -62,10 +62,10 @@ HEAD = """\
 # The tree papers' functions
 
 Written by `experiments/paper_trees.py` from the runs in `experiments/results/paper-trees.jsonl.xz`:
-Figure 2 of the 2017 paper (`small-shared`, `large-shared`, `small`, `large`) and, on `small-shared`,
-Figure 3 and Table 1 of the Add-Tree paper; then shifted and unbalanced trees, which neither paper
-has. Our defaults are not on this page. `tree-ei.paper` is Eq. 1 of 2017, `add-tree.paper` Algorithm
-2 of 2020, `add-tree.released` what its authors' code runs.
+Figure 2 of the 2017 paper (`small-shared`, `large-shared`, `small`, `large`) and, on
+`small-shared`, Figure 3 and Table 1 of the Add-Tree paper; then shifted and unbalanced trees, which
+are not the papers'. Our defaults are not on this page. `tree-ei.paper` is Eq. 1 of 2017,
+`add-tree.paper` Algorithm 2 of 2020, `add-tree.released` what its authors' code runs.
 
 "plain" are the baselines of this package with Matern-5/2 and none of what its defaults add:
 exploration, transforms, and first trials at the middle of every range, which is the minimum of a
@@ -95,7 +95,7 @@ def possible(method: str, problem: str) -> bool:
 
 
 def page(runs: Sequence[Run]) -> str:
-    grouped = summary.by_problem(runs)
+    grouped = summary.by_problem(longest(runs))
     text = HEAD.format(found=FOUND)
     for problem in N_TRIALS:
         if problem in grouped:
@@ -112,7 +112,7 @@ def table(by_method: Mapping[str, Sequence[Run]], n_trials: int) -> str:
     for method in METHODS:
         if method in by_method:
             same = by_method[method]
-            curves = np.array([summary.best_so_far(run) for run in same])
+            curves = np.array([summary.best_so_far(run)[:n_trials] for run in same])
             cells = []
             for budget in after:
                 low, mid, high, worst = np.quantile(curves[:, budget - 1], (0.25, 0.5, 0.75, 1))
