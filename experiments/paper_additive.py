@@ -31,8 +31,8 @@ from bosquet.strategies.base import Task
 PROBLEMS: dict[str, Factory] = {"star": star, "grid": lattice}
 EDGES = {"star": star_edges(10), "grid": lattice_edges(3)}
 INITIAL = 10
-ITERATIONS = 100
-AFTER = (30, 60, 100, 200)
+ITERATIONS = 60
+AFTER = (20, 40, 60, 100, 200)
 
 
 class Oracle(Additive):
