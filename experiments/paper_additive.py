@@ -32,7 +32,7 @@ PROBLEMS: dict[str, Factory] = {"star": star, "grid": lattice}
 EDGES = {"star": star_edges(10), "grid": lattice_edges(3)}
 INITIAL = 10
 ITERATIONS = 60
-AFTER = (20, 40, 60, 100, 200)
+AFTER = (20, 40, 60, 100, 150, 200)
 
 
 class Oracle(Additive):
@@ -69,8 +69,8 @@ random points, the same for every method, then the iterations that are counted h
 
 Algorithm 1 on a grid of 31 levels. "oracle": the true graph and length-scales; "overlap" and "no
 overlap": Algorithm 3 with p = 1/2 and 200 likelihoods every 30 trials, groups of any size. Mean of
-the seeds (worst seed); simple regret is that of the best trial so far, average regret the mean over
-all iterations. Our defaults are not on this page.
+the seeds (worst seed); a cell is empty, or of fewer seeds, where runs are shorter. Simple regret is
+that of the best trial so far, average regret the mean over all iterations. Our defaults are not on this page.
 
 """
 
@@ -94,8 +94,8 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def regret_tables(by_method: Mapping[str, Sequence[Run]]) -> str:
-    least = min(run.job.n_trials for same in by_method.values() for run in same) - INITIAL
-    after = [t for t in AFTER if t <= least]
+    most = max(run.job.n_trials for same in by_method.values() for run in same) - INITIAL
+    after = [t for t in AFTER if t <= most]
     text = ""
     for what in ("simple", "average"):
         curves = {
@@ -106,13 +106,18 @@ def regret_tables(by_method: Mapping[str, Sequence[Run]]) -> str:
         lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
         for method in METHODS:
             if method in curves:
-                at = np.array([[curve[t - 1] for t in after] for curve in curves[method].values()])
-                cells = [f"{column.mean():.2f} ({column.max():.2f})" for column in at.T]
+                cells = [
+                    cell([c[t - 1] for c in curves[method].values() if len(c) >= t]) for t in after
+                ]
                 asks = [1e3 * np.mean(run.ask_seconds[-10:]) for run in by_method[method]]
-                row = [method, str(len(at)), *cells, f"{np.median(asks):.0f}"]
+                row = [method, str(len(curves[method])), *cells, f"{np.median(asks):.0f}"]
                 lines.append(f"| {' | '.join(row)} |")
         text += "\n".join(lines) + "\n\n" + overlap_ahead(curves, after) + "\n"
     return text
+
+
+def cell(values: Sequence[float]) -> str:
+    return f"{np.mean(values):.2f} ({max(values):.2f})" if values else ""
 
 
 def regret(run: Run, what: str) -> Array:
@@ -127,11 +132,11 @@ def regret(run: Run, what: str) -> Array:
 def overlap_ahead(curves: Mapping[str, Mapping[int, Array]], after: Sequence[int]) -> str:
     """On how many seeds overlap helps, and the one-sided Wilcoxon signed-rank test of it."""
     ours, other = curves.get("overlap", {}), curves.get("no overlap", {})
-    seeds = sorted(ours.keys() & other.keys())
-    if len(seeds) < 2:
-        return ""
     texts = []
     for t in after:
+        seeds = [s for s in ours.keys() & other.keys() if min(len(ours[s]), len(other[s])) >= t]
+        if len(seeds) < 2:
+            continue
         gaps = np.array([ours[s][t - 1] - other[s][t - 1] for s in seeds])
         p = wilcoxon(gaps, alternative="less").pvalue
         texts.append(f"after {t} on {np.sum(gaps < 0)} of {len(seeds)} seeds (p = {p:.3f})")
