@@ -70,7 +70,8 @@ random points, the same for every method, then the iterations that are counted h
 Algorithm 1 on a grid of 31 levels. "oracle": the true graph and length-scales; "overlap" and "no
 overlap": Algorithm 3 with p = 1/2 and 200 likelihoods every 30 trials, groups of any size. Mean of
 the seeds (worst seed); a cell is empty, or of fewer seeds, where runs are shorter. Simple regret is
-that of the best trial so far, average regret the mean over all iterations. Our defaults are not on this page.
+that of the best trial so far, average regret the mean over all iterations. Our defaults are not on
+this page.
 
 """
 
