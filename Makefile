@@ -50,11 +50,11 @@ bench: $(VENV)/.dev
 peers: $(VENV)/.peers
 	$(BIN)/python experiments/peers.py
 
-# The pages of docs/ whose results are kept, from these alone: nothing is run, no data is needed. Run a
+# The pages of docs/results/ whose results are kept, from these alone: nothing is run, no data is needed. Run a
 # script without --page to add the seeds that are missing, on any machine; pages whose runs are
 # not kept (most of the older ones) change only when their script is run.
 pages: $(VENV)/.dev
-	for name in $(KEPT); do echo docs/$$name.md; $(BIN)/python experiments/$$(echo $$name | tr - _).py --page > /dev/null || exit 1; done
+	for name in $(KEPT); do echo docs/results/$$name.md; $(BIN)/python experiments/$$(echo $$name | tr - _).py --page > /dev/null || exit 1; done
 
 $(VENV)/.made $(BOTORCH)/.made $(RAY)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bosquet needs Python 3.11 or newer; set PYTHON=...")'

@@ -1,8 +1,8 @@
 """Variants of the default on the development half of the real suite and on synthetic trees.
 
-Writes docs/ablation.md from the runs in experiments/results/ablation.jsonl.xz. A variant that was
-not adopted is in no commit: its runs were made with a patched copy of the commit that is named, by
-`bosquet bench`, and added under the variant's name.
+Writes docs/results/ablation.md from the runs in experiments/results/ablation.jsonl.xz. A variant
+that was not adopted is in no commit: its runs were made with a patched copy of the commit that is
+named, by `bosquet bench`, and added under the variant's name.
 
     python experiments/ablation.py --page    writes the page from the runs that are kept
     python experiments/ablation.py --add FILE.jsonl --as NAME --commit HASH
@@ -65,7 +65,7 @@ def main() -> None:
             replace(r, job=replace(r.job, method=options.variant)) for r in read_runs(options.add)
         )
         keep(named, KEPT, options.commit)
-    (ROOT / "docs" / "ablation.md").write_text(kept_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "ablation.md").write_text(kept_page(), encoding="utf-8")
 
 
 def kept_page() -> str:

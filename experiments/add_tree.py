@@ -1,8 +1,8 @@
 """Add-Tree beside the paper's version of it and the peers: trees, flat problems, real pipelines.
 
 Runs are kept in results/add-tree.jsonl. The peers' runs on the trees are those that
-experiments/peers.py has left in results/peers.jsonl (10 seeds, SMAC3 5). Writes docs/add-tree.md
-and docs/add-tree.png.
+experiments/peers.py has left in results/peers.jsonl (10 seeds, SMAC3 5). Writes
+docs/results/add-tree.md and docs/results/add-tree.png.
 
     python experiments/add_tree.py [--seeds 20] [--real-seeds 10] [--jobs 2] [--groups trees,...]
 """
@@ -86,7 +86,7 @@ def main() -> None:
         peers = read_runs(ROOT / "results" / "peers.jsonl")
         both = mine["trees"] + [r for r in peers if r.job.problem in TREES]
         text += trees_text(both)
-        summary.plot(both, ROOT / "docs" / "add-tree.png")
+        summary.plot(both, ROOT / "docs" / "results" / "add-tree.png")
     if "flat" in mine:
         text += "## Flat problems, against a GP\n\n" + summary.markdown(
             mine["flat"], BUDGETS["flat"]
@@ -96,7 +96,7 @@ def main() -> None:
             f"\n## Real pipelines\n\nAverage rank of the median after 30: {ranks(mine['real'])}."
         )
         text += "\n\n" + summary.markdown(mine["real"], BUDGETS["real"])
-    (ROOT / "docs" / "add-tree.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "add-tree.md").write_text(text, encoding="utf-8")
 
 
 def trees_text(runs: Sequence[Run]) -> str:

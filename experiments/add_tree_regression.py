@@ -6,7 +6,7 @@ the middle of the range where they do not exist, both with the default's priors 
 kernel by evidence. ``independent, untied`` has the same priors leaf by leaf, so that leaves do not
 learn each other's length-scales; ``tree`` is the model of Jenatton et al. (2017), Eq. 1, with
 squared exponentials as in the figure. A second table has as many training rows in every leaf.
-Writes docs/add-tree-regression.md.
+Writes docs/results/add-tree-regression.md.
 
     python experiments/add_tree_regression.py [--seeds 20]
 """
@@ -177,7 +177,7 @@ three, and its leaf's error decides the mean. With as many points in every leaf:
 
 {table(BALANCED_SIZES, seeds, balanced=True)}
 """
-    (ROOT / "docs" / "add-tree-regression.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "add-tree-regression.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

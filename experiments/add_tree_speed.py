@@ -2,7 +2,7 @@
 
 Single thread, one process, methods in turn, CPU time. Trials are random ones of the large balanced
 tree with shared variables; ours is timed cold (the first model, from the prior) and warm (the mean
-of the asks that follow, with the refits among them). Writes docs/add-tree-speed.md.
+of the asks that follow, with the refits among them). Writes docs/results/add-tree-speed.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python experiments/add_tree_speed.py
 """
@@ -224,7 +224,9 @@ the leaves up, so that time grows like the number of nodes.
         "\n".join(by_paths()),
         f"\nPeak memory of a process that asks after 1,000 trials: {peak_memory(1000):.0f} MB.",
     ]
-    (ROOT / "docs" / "add-tree-speed.md").write_text("\n".join(sections) + "\n", encoding="utf-8")
+    (ROOT / "docs" / "results" / "add-tree-speed.md").write_text(
+        "\n".join(sections) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Functions drawn from the model (length-scale 0.2, one 2-D function per edge), 10 initial points. The
 graph given, learned, drawn at random as a tree, and one group of all (a dense GP). The published
-version is in paper_additive.py. Runs stay in results/additive.jsonl. Writes docs/additive.md and
-.png.
+version is in paper_additive.py. Runs stay in results/additive.jsonl. Writes
+docs/results/additive.md and .png.
 
     python experiments/additive.py [--seeds 10] [--problems star,grid] [--jobs 1]
 """
@@ -131,8 +131,8 @@ improvement started from message passing; the published algorithm is in
     for name, by_method in grouped.items():
         text += f"## {name}\n\n{regret_table(by_method)}\n\n"
     text += f"Versions: {summary.versions_text(runs)}, networkx {networkx.__version__}.\n"
-    (ROOT / "docs" / "additive.md").write_text(text, encoding="utf-8")
-    draw(grouped, ROOT / "docs" / "additive.png")
+    (ROOT / "docs" / "results" / "additive.md").write_text(text, encoding="utf-8")
+    draw(grouped, ROOT / "docs" / "results" / "additive.png")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 no sum of functions of few variables; `rosenbrock-50` is a chain, but far from a draw of a GP.
 `additive` with the chain given and with a learned graph, random trees, `flat-gp` (one GP over all
 variables, dimension-scaled priors), `turbo`, Optuna's TPE and random search. Runs are kept in
-results/additive-50.jsonl. Writes docs/additive-50.md.
+results/additive-50.jsonl. Writes docs/results/additive-50.md.
 
     pip install 'bosquet[peers]'
     python experiments/additive_50.py [--seeds 5] [--trials 100] [--jobs 1] [--report]
@@ -83,7 +83,7 @@ few variables; `rosenbrock-{D}` is a chain whose values span six decades. The de
 
 """
     text += summary.markdown(runs, (options.trials // 4, options.trials // 2, options.trials))
-    (ROOT / "docs" / "additive-50.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "additive-50.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 D = 20, 50 and 100 variables joined in a strip of triangles (i, i+1, i+2), 300 observations: a fit
 of 50 iterations (what an ask does when a refit is due), message passing with its refinement, and
 the whole ask, each in a process of its own so that the peak of memory is its own. Then likelihoods
-per second of Algorithm 3 at D = 20 and n = 200. Writes docs/additive-speed.md.
+per second of Algorithm 3 at D = 20 and n = 200. Writes docs/results/additive-speed.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python experiments/additive_speed.py
 """
@@ -131,7 +131,7 @@ bosquet {bq.__version__}, NumPy {np.__version__}.
 Algorithm 3 at D = 20, n = 200: {rates["se"]} likelihoods per second with the squared exponential,
 {rates["matern52"]} with Matern-5/2.
 """
-    (ROOT / "docs" / "additive-speed.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "additive-speed.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

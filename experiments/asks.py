@@ -1,4 +1,4 @@
-"""What an ask costs in several versions of the source, side by side. Writes docs/asks.md.
+"""What an ask costs in several versions of the source, side by side. Writes docs/results/asks.md.
 
 Give directories with the package (``src`` of a checkout) by name; versions take turns, each
 measurement in a process of its own, one thread.
@@ -103,7 +103,7 @@ def main() -> None:
                 row(case, [f"{1e3 * statistics.median(s for s, _ in m):.0f}" for m in made])
             )
     text = page(costs, busy, n_others, versions, options.repeats)
-    (ROOT / "docs" / "asks.md").write_text(text, "utf-8")
+    (ROOT / "docs" / "results" / "asks.md").write_text(text, "utf-8")
 
 
 def measured(source: str, case: Case, clock: str, threads: Mapping[str, str]) -> Cost:

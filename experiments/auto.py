@@ -1,8 +1,8 @@
 """The default strategy beside the one it replaces, on the synthetic problems.
 
-Writes docs/auto.md. Runs are kept in experiments/results/auto.jsonl.xz; what is there is not made
-again. The default it replaces cannot be run from here: its runs were made with `bosquet bench` at
-the commit that the page names, and added by ``--add``.
+Writes docs/results/auto.md. Runs are kept in experiments/results/auto.jsonl.xz; what is there is
+not made again. The default it replaces cannot be run from here: its runs were made with `bosquet
+bench` at the commit that the page names, and added by ``--add``.
 
     python experiments/auto.py [--seeds 20] [--flat-seeds 6] [--jobs 2]
     python experiments/auto.py --page    writes the page from the runs that are kept
@@ -57,7 +57,7 @@ def main() -> None:
         keep(runs, KEPT, options.commit)
     elif not options.page:
         _run(options)
-    (ROOT / "docs" / "auto.md").write_text(kept_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "auto.md").write_text(kept_page(), encoding="utf-8")
 
 
 def kept_page() -> str:

@@ -1,7 +1,8 @@
 """The default beside the Gaussian processes of other libraries, on four real problems.
 
-Writes docs/bayesian-peers.md. Runs are kept in experiments/results/bayesian-peers.jsonl.xz: what is
-there is not made again. Ax and PyTorch want an environment of their own, where all methods run:
+Writes docs/results/bayesian-peers.md. Runs are kept in experiments/results/bayesian-peers.jsonl.xz:
+what is there is not made again. Ax and PyTorch want an environment of their own, where all methods
+run:
 
     pip install torch ax-platform 'optuna>=5.0' -e '.[bench,forest]'
     python experiments/bayesian_peers.py [--data DIR] [--seeds 3] [--trials 60] [--ax-trials 30]
@@ -91,7 +92,7 @@ def main() -> None:
         keep(read_runs(options.add), KEPT, options.commit)
     elif not options.page:
         _run(options)
-    (ROOT / "docs" / "bayesian-peers.md").write_text(kept_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "bayesian-peers.md").write_text(kept_page(), encoding="utf-8")
 
 
 def kept_page() -> str:

@@ -4,7 +4,8 @@ What the paper's supplement shows, on what is at hand: comparisons on Ackley and
 dimensions, Lunar Lander and the Adult data; a large conditional problem; the ablations D.1 to D.4;
 where incumbents come from and how subregions shrink (Figures 8 and 10); time and memory of one ask
 (Figure 9). Robot pushing is left out. What has been run is kept in results/boing*.jsonl, so that a
-script that was stopped goes on; --report runs nothing and writes what is there to docs/boing.md.
+script that was stopped goes on; --report runs nothing and writes what is there to
+docs/results/boing.md.
 
     python experiments/boing.py --adult adult.npz [--parts compare,time] [--seeds 10]
         [--slow-seeds 5] [--jobs 1] [--scale 1.0] [--report]
@@ -139,7 +140,7 @@ pushing were not run.
   per variable: ahead of `auto-gp` on Ackley's function, on one of two seeds of Levy's, level on
   Lunar Lander, in less time. `boing+` from the start ends ahead of `auto` on two of three seeds
   of Ackley's function, one of two of Levy's and one of two of Lunar Lander; but with fewer
-  evaluations additive models are ahead of the GP that it starts with (docs/auto.md), so the
+  evaluations additive models are ahead of the GP that it starts with (docs/results/auto.md), so the
   hand-over waits.
 """
 
@@ -472,7 +473,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--report", action="store_true", help="run nothing, write what is there")
     parser.add_argument("--row", nargs=2, metavar=("N", "MODEL"), help="time one ask only")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "boing.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "boing.md")
     options = parser.parse_args()
     if options.row:
         print(*time_of_ask(int(options.row[0]), options.row[1]))

@@ -5,7 +5,7 @@ scaled within -6 % .. +2 % of OpenCV's value; accuracy on 100 faces and 100 back
 25 x 25 pixels (a face must be detected exactly once, in a patch nothing). The chain graph of the
 paper against disjoint groups (M = 4, d_max = 6), our defaults with the same chain and with a
 learned graph, and random search; 300 likelihoods every 50 trials. Runs are kept in
-results/faces.jsonl. Writes docs/faces.md.
+results/faces.jsonl. Writes docs/results/faces.md.
 
     pip install 'bosquet[faces]'
     python experiments/faces.py lfw_subset.npz [--seeds 10] [--trials 200] [--jobs 1] [--report]
@@ -131,7 +131,7 @@ used 1,500 larger images, which we do not have; nor have we the data of its astr
 """
     text += "\n".join(lines)
     text += f"\n\nVersions: {summary.versions_text(runs)}, OpenCV {cv2.__version__}.\n"
-    (ROOT / "docs" / "faces.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "faces.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kills studies and Dask workers by SIGKILL at random moments. Writes docs/faults.md.
+"""Kills studies and Dask workers by SIGKILL at random moments. Writes docs/results/faults.md.
 
     python experiments/faults.py studies birth shared dask orphans
     python experiments/faults.py --page    writes the page from what is kept
@@ -343,7 +343,7 @@ PAGE = """\
 
 Written by `experiments/faults.py` (Python {python}, Optuna {optuna}, Dask distributed
 {distributed}, NumPy {numpy}, bosquet {bosquet}; {cores} cores). What happens to a trial whose
-process dies: [studies](studies.md). Random spaces and odd values: [fuzz](fuzz.md).
+process dies: [studies](../guides/studies.md). Random spaces and odd values: [fuzz](fuzz.md).
 
 ## Killed studies
 
@@ -484,7 +484,7 @@ def main() -> None:
     if options.sections and not options.page:
         run(options.sections, options.kills)
     text = kept_page()
-    (ROOT / "docs" / "faults.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "faults.md").write_text(text, encoding="utf-8")
     print(text)
 
 

@@ -1,7 +1,7 @@
 """Compressing FC3 (Add-Tree, section 5.2): Figure 5 and the second half of Table 1.
 
-Writes docs/fc3.md. Runs are kept in experiments/results/fc3.jsonl.xz: what is there is not made
-again. Peers need: pip install 'bosquet[peers]'
+Writes docs/results/fc3.md. Runs are kept in experiments/results/fc3.jsonl.xz: what is there is not
+made again. Peers need: pip install 'bosquet[peers]'
 
     python experiments/fc3.py [--data DIR] [--seeds 10] [--methods a,b] [--jobs 2]
     python experiments/fc3.py --page    writes the page from the runs that are kept
@@ -60,7 +60,7 @@ def main() -> None:
         os.environ[DATA_VARIABLE] = str(options.data.absolute())
     if not options.page:
         _run(options)
-    (ROOT / "docs" / "fc3.md").write_text(kept_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "fc3.md").write_text(kept_page(), encoding="utf-8")
 
 
 def kept_page() -> str:

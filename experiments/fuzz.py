@@ -1,4 +1,4 @@
-"""Random spaces, odd values, every strategy. Prints a table and writes docs/fuzz.md.
+"""Random spaces, odd values, every strategy. Prints a table and writes docs/results/fuzz.md.
 
     python experiments/fuzz.py [--spaces 1000] [--seed 0] [--only KIND]
 
@@ -408,7 +408,9 @@ def main() -> None:
     print(table(totals))
     print(f"{time.monotonic() - began:.0f} s")
     if options.only is None and options.run is None:
-        (ROOT / "docs" / "fuzz.md").write_text(page(totals, options.seed), encoding="utf-8")
+        (ROOT / "docs" / "results" / "fuzz.md").write_text(
+            page(totals, options.seed), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 RKHS-1D, Gramacy's exponential, the recorded grids of online LDA and the structured SVM as candidate
 tables, two stationary functions, and the density of held-out data of Yuan & Wahba. Runs are kept in
-results/htbo.jsonl and not made again. Writes docs/htbo.md and its pictures.
+results/htbo.jsonl and not made again. Writes docs/results/htbo.md and its pictures.
 
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
     python experiments/htbo.py [--parts rkhs,density] [--seeds 20] [--first-seed 100]
@@ -489,7 +489,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=100)
     parser.add_argument("--data", type=Path, default=default if default.exists() else None)
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "htbo.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "htbo.md")
     options = parser.parse_args()
     parts = options.parts.split(",")
     for part in parts:

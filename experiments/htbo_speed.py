@@ -1,6 +1,6 @@
 """What an ask of `htbo` costs with many trials, and what its limits cost in density.
 
-Writes docs/htbo-speed.md.
+Writes docs/results/htbo-speed.md.
 
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
     python experiments/htbo_speed.py [--trials 100,500,1500] [--rows 300]
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=300)
     options = parser.parse_args()
     text = page([int(one) for one in options.trials.split(",")], options.rows)
-    (ROOT / "docs" / "htbo-speed.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "htbo-speed.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

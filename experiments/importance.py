@@ -1,4 +1,4 @@
-"""Importance and intervals of `Model` where the truth is known. Writes docs/importance.md.
+"""Importance and intervals of `Model` where the truth is known. Writes docs/results/importance.md.
 
 Named variables: after some trials, is the variable that matters most named first? Coverage: do the
 intervals of `predict` at new configurations hold the objective as often as they say? Runs are kept
@@ -23,7 +23,7 @@ from bosquet.explain import Model, model_of
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "experiments" / "results" / "importance.json"
-PAGE = ROOT / "docs" / "importance.md"
+PAGE = ROOT / "docs" / "results" / "importance.md"
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 NEW = 200  # configurations at which intervals are checked
 TRIALS = 60

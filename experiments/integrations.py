@@ -3,7 +3,8 @@
 Optuna: the same study code for TPE, for BosquetSampler with the space, and for BosquetSampler that
 has to infer it. scikit-learn: a pipeline whose steps are swapped, with an equal number of fits.
 Ray: four workers, with trials that take a while; only this part and the page need Ray.
-Runs are kept in results/integrations.jsonl; --report makes none. Writes docs/integrations.md.
+Runs are kept in results/integrations.jsonl; --report makes none. Writes
+docs/results/integrations.md.
 
     python experiments/integrations.py [--seeds 5] [--strategy add-tree] [--only ray] [--report]
 """
@@ -197,7 +198,7 @@ def main() -> None:
                             found[job] = run(method, problem, seed, options.strategy)
                         with OUT.open("a", encoding="utf-8") as file:
                             file.write(json.dumps([job, found[job]]) + "\n")
-    page = ROOT / "docs" / "integrations.md"
+    page = ROOT / "docs" / "results" / "integrations.md"
     page.write_text(report(found, options.strategy), encoding="utf-8")
 
 

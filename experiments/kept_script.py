@@ -21,7 +21,7 @@ from bosquet.benchmarks.kept import head_commit, keep, read_kept
 from bosquet.benchmarks.suite import DATA_VARIABLE
 
 ROOT = Path(__file__).parent.parent
-PAGES = ROOT / "docs"
+PAGES = ROOT / "docs" / "results"
 KEEP_EVERY = 60.0  # seconds, at the end of a run: an experiment that is stopped has lost little
 
 

@@ -1,4 +1,6 @@
-"""Figure 6 of the BOinG supplement: noise inside a subregion, over seeds. Writes docs/lgpga.md.
+"""Figure 6 of the BOinG supplement: noise inside a subregion, over seeds.
+
+Writes docs/results/lgpga.md.
 
 Results are kept in experiments/results/lgpga.json; what is there is not measured again.
 
@@ -133,7 +135,7 @@ def main() -> None:
             made = {"commit": head_commit(ROOT), "numpy": np.__version__}
             kept[str(seed)] = measure(seed) | made
             KEPT.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
-    (ROOT / "docs" / "lgpga.md").write_text(kept_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "lgpga.md").write_text(kept_page(), encoding="utf-8")
 
 
 def kept_page() -> str:

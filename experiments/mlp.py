@@ -2,7 +2,8 @@
 dependencies: parameters shared between depths, or duplicated for each.
 
 Reads DATA/binary/NAME.npz (arrays X and y, y of 0 and 1). Runs are kept in results/mlp.jsonl, so it
-can be interrupted; --report shows what is there. Writes docs/mlp.md and docs/mlp.png.
+can be interrupted; --report shows what is there. Writes docs/results/mlp.md and
+docs/results/mlp.png.
 
     python experiments/mlp.py [--data DIR] [--datasets a,b] [--methods a,b] [--topologies a,b]
                               [--iterations 40] [--seeds 2] [--jobs 2] [--report]
@@ -84,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     order = {job: i for i, job in enumerate(jobs)}
     runs = sorted((r for r in read_runs(out) if r.job in order), key=lambda r: order[r.job])
     if runs:
-        (ROOT / "docs" / "mlp.md").write_text(report(runs), encoding="utf-8")
-        plot(runs, ROOT / "docs" / "mlp.png")
+        (ROOT / "docs" / "results" / "mlp.md").write_text(report(runs), encoding="utf-8")
+        plot(runs, ROOT / "docs" / "results" / "mlp.png")
     return 1 if failures or not runs else 0
 
 

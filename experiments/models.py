@@ -1,7 +1,7 @@
 """What a model is worth before any search: which of some configurations would it try next?
 
-Writes docs/models.md. For every learning problem of the development half of the real suite there
-are 120 random configurations and three runs of TPE, evaluated once and kept in
+Writes docs/results/models.md. For every learning problem of the development half of the real suite
+there are 120 random configurations and three runs of TPE, evaluated once and kept in
 experiments/results/evaluations.jsonl.xz. A model is given the first n trials of one of these runs
 and ranks everything else.
 
@@ -298,7 +298,9 @@ def main() -> None:
         lines.append(f"| {name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
     head = HEAD.format(problems=len(kept), sets=len(kept) * N_RUNS)
-    (ROOT / "docs" / "models.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    (ROOT / "docs" / "results" / "models.md").write_text(
+        head + "\n".join(lines) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a trial costs beside its evaluation. Writes docs/overhead.md.
+"""What a trial costs beside its evaluation. Writes docs/results/overhead.md.
 
 Trials per second, and CPU time a trial, of `minimize` with an objective that does nothing and
 strategy `random`, beside Optuna's own `optimize` with its RandomSampler; and how long `add-tree`
@@ -272,7 +272,7 @@ def main() -> None:
         kept["versions"] = versions()
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     text = kept_page()
-    (ROOT / "docs" / "overhead.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "overhead.md").write_text(text, encoding="utf-8")
     print(text)
 
 

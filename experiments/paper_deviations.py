@@ -1,7 +1,7 @@
 """What our versions of published methods do differently, changed back one at a time.
 
 On `small-shared`, the synthetic function of both tree papers. The versions as they are were run by
-paper_trees.py. Writes docs/paper-deviations.md; runs are kept in
+paper_trees.py. Writes docs/results/paper-deviations.md; runs are kept in
 results/paper-deviations.jsonl.xz.
 
     python experiments/paper_deviations.py [--seeds 10] [--changes a,b]

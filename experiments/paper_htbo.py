@@ -2,7 +2,7 @@
 
 HTBO as published and the same without splits (BO), each with warps and with samples of the
 hyper-parameters. RKHS-1D and the two recorded grids need data (rkhs_1d.json, htbo_grids.npz).
-Writes docs/paper-htbo.md; runs are kept in results/paper-htbo.jsonl.xz.
+Writes docs/results/paper-htbo.md; runs are kept in results/paper-htbo.jsonl.xz.
 
     python experiments/paper_htbo.py [--seeds 20] [--problems a,b] [--methods a,b] [--data DIR]
     python experiments/paper_htbo.py --page    writes the page from the runs that are kept

@@ -1,4 +1,4 @@
-"""What `add-tree` loses when several trials run at once. Writes docs/parallel.md.
+"""What `add-tree` loses when several trials run at once. Writes docs/results/parallel.md.
 
 Asynchronous runs on a simulated clock with random durations: a worker that is free gets a new trial
 at once. Runs are kept in results/parallel.jsonl, so it can be interrupted.
@@ -67,7 +67,7 @@ def main() -> None:
     runs = [run for run in read_runs(options.out) if run.job in wanted]
     head = HEAD.format(strategy=STRATEGY, n=N_TRIALS, half=N_TRIALS // 2)
     text = head + table(runs) + f"\n{len(runs)} runs. Versions: {versions_text(runs)}.\n"
-    (ROOT / "docs" / "parallel.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "parallel.md").write_text(text, encoding="utf-8")
 
 
 def table(runs: list[Run]) -> str:

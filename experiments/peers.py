@@ -1,7 +1,7 @@
 """What other libraries reach on the tree problems, beside our strategies.
 
-Writes docs/peers.md and docs/peers.png. Runs are kept in results/peers.jsonl, so it can be
-interrupted. SMAC3 is the slow one: it gets fewer seeds.
+Writes docs/results/peers.md and docs/results/peers.png. Runs are kept in results/peers.jsonl, so it
+can be interrupted. SMAC3 is the slow one: it gets fewer seeds.
 
     python experiments/peers.py [--seeds 10] [--slow-seeds 5] [--jobs 2] [--methods a,b]
 """
@@ -62,8 +62,8 @@ def main() -> None:
         + f"\n![medians with quartile bands](peers.png)\n\n| problems | average rank of the median "
         f"after {N_TRIALS} |\n|---|---|\n{ranks}\n\n" + summary.markdown(runs, BUDGETS)
     )
-    (ROOT / "docs" / "peers.md").write_text(text, encoding="utf-8")
-    summary.plot(runs, ROOT / "docs" / "peers.png")
+    (ROOT / "docs" / "results" / "peers.md").write_text(text, encoding="utf-8")
+    summary.plot(runs, ROOT / "docs" / "results" / "peers.png")
 
 
 def _ranks(runs: list[Run], group: str) -> dict[str, float]:

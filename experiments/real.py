@@ -1,7 +1,7 @@
 """The default beside its peers on the half of the real suite that nothing was chosen on.
 
-Writes docs/real.md. Runs are kept in experiments/results/real.jsonl.xz: what is there is not made
-again, so seeds add up over days and machines. Peers need: pip install 'bosquet[peers]'
+Writes docs/results/real.md. Runs are kept in experiments/results/real.jsonl.xz: what is there is
+not made again, so seeds add up over days and machines. Peers need: pip install 'bosquet[peers]'
 
     python experiments/real.py [--data DIR] [--seeds 5] [--table-seeds 20] [--methods a,b]
     python experiments/real.py --page    writes the page from the runs that are kept
@@ -66,7 +66,7 @@ def main() -> None:
         keep(read_runs(options.add), KEPT, options.commit)
     elif not options.page:
         _run(options)
-    (ROOT / "docs" / "real.md").write_text(kept_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "real.md").write_text(kept_page(), encoding="utf-8")
 
 
 def kept_page() -> str:

@@ -1,4 +1,4 @@
-"""How fast spaces are, and what `import bosquet` adds. Writes docs/speed.md.
+"""How fast spaces are, and what `import bosquet` adds. Writes docs/results/speed.md.
 
 python experiments/speed.py
 """
@@ -78,7 +78,7 @@ NumPy {np.__version__}, bosquet {bq.__version__}, one shared core).
 | the same and `import bosquet` | {whole:.3f} |
 | what bosquet adds | {whole - base:.3f} |
 """
-    (ROOT / "docs" / "speed.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "results" / "speed.md").write_text(text, encoding="utf-8")
     print(text)
 
 

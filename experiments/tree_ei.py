@@ -2,8 +2,8 @@
 
 Small and large balanced trees, with and without shared variables; and their shifted versions, whose
 optima are nowhere special. Also shared variables that enter quadratically (section 4.3). The
-published version is in paper_trees.py. Runs stay in results/tree-ei.jsonl. Writes docs/tree-ei.md
-and docs/tree-ei.png.
+published version is in paper_trees.py. Runs stay in results/tree-ei.jsonl. Writes
+docs/results/tree-ei.md and docs/results/tree-ei.png.
 
     python experiments/tree_ei.py [--seeds 25] [--long-seeds 25] [--slow-seeds 10] [--jobs 2]
                                   [--problems a,b] [--report]
@@ -112,8 +112,8 @@ def main() -> None:
     text += "\n\n" + shared_search()
     text += f"\n\n{len(runs)} runs. Versions: "
     text += summary.versions_text(runs) + ".\n"
-    (ROOT / "docs" / "tree-ei.md").write_text(text, encoding="utf-8")
-    summary.plot(runs, ROOT / "docs" / "tree-ei.png")
+    (ROOT / "docs" / "results" / "tree-ei.md").write_text(text, encoding="utf-8")
+    summary.plot(runs, ROOT / "docs" / "results" / "tree-ei.png")
 
 
 def tables(runs: Sequence[Run]) -> list[str]:

@@ -2,7 +2,7 @@
 
 A full binary tree, a variable in every leaf and a shared one in every inner node, five points a
 leaf, linear features: CPU time of one log likelihood with its gradient, and of a whole fit of 30
-iterations. Writes docs/tree-ei-speed.md.
+iterations. Writes docs/results/tree-ei-speed.md.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python experiments/tree_ei_speed.py
 """
@@ -94,7 +94,7 @@ of the number of weights shows, which here grows with the leaves too. bosquet {b
 NumPy {np.__version__}.
 
 """ + "\n".join(lines)
-    (ROOT / "docs" / "tree-ei-speed.md").write_text(text + "\n", encoding="utf-8")
+    (ROOT / "docs" / "results" / "tree-ei-speed.md").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import bosquet
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = set(PROJECT["optional-dependencies"])
-INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "docs" / "guides" / "install.md").read_text(encoding="utf-8")
 
 
 def files_with_hints():
@@ -36,7 +36,7 @@ def test_every_hint_names_extras_that_exist():
     assert [hint for hint in hints if hint[1] not in EXTRAS] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/install.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/install.md", "CONTRIBUTING.md"])
 def test_no_page_for_newcomers_installs_from_an_index_that_has_no_bosquet(page):
     """`pip install bosquet` is true when something is published; then this test changes."""
     shell = re.findall(
@@ -60,7 +60,7 @@ def test_the_package_says_that_it_is_typed():
 
 def test_the_citation_has_the_papers_of_the_references():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    references = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
+    references = (ROOT / "docs" / "explanation" / "references.md").read_text(encoding="utf-8")
     titles = re.findall(r"^    title: \"(.*)\"$", citation, re.MULTILINE)
     assert len(titles) == 5
     assert [title for title in titles if title not in references] == []

@@ -18,5 +18,5 @@ def test_the_page_is_what_its_script_writes(name, monkeypatch):
     for needed in {"faults": ["distributed", "optuna"], "overhead": ["optuna"]}.get(name, []):
         pytest.importorskip(needed)
     script = runpy.run_path(str(EXPERIMENTS / f"{name.replace('-', '_')}.py"))
-    page = ROOT / "docs" / f"{name}.md"
+    page = ROOT / "docs" / "results" / f"{name}.md"
     assert script["kept_page"]() == page.read_text(encoding="utf-8")

@@ -86,7 +86,7 @@ def tuned_command(*arguments, **options):
 
 
 def test_the_page_about_the_command_line(capsys):
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
     ran = []
     for kind, code in BLOCK.findall(page):
         if " " in kind:

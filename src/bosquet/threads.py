@@ -1,9 +1,9 @@
 """One thread for the linear algebra of an ask.
 
 Its matrices are small. Threads gain little on them, and where other processes want the same cores
-they wait for each other: an ask then takes ten times as long, or far more (docs/asks.md). It also
-makes a run the same on machines with different numbers of cores, since a sum in another order is
-another number.
+they wait for each other: an ask then takes ten times as long, or far more (docs/results/asks.md).
+It also makes a run the same on machines with different numbers of cores, since a sum in another
+order is another number.
 """
 
 from __future__ import annotations

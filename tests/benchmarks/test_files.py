@@ -83,7 +83,7 @@ def values():
 
 @pytest.mark.parametrize("page", ["benchmarks.md", "adding-a-strategy.md"])
 def test_the_examples_of_the_pages(page, capsys):
-    blocks = BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    blocks = BLOCK.findall((ROOT / "docs" / "guides" / page).read_text(encoding="utf-8"))
     Path("nearest.py").write_text(next(code for kind, code in blocks if kind.startswith("python")))
     Path("mine.py").write_text(Path("nearest.py").read_text())
     commands = [code for kind, code in blocks if kind == "sh" and ".py:" in code]

@@ -190,4 +190,4 @@ def test_without_trials():
 
 
 def test_the_page():
-    run_examples(ROOT / "docs/integrations/botorch.md", " needs-botorch")
+    run_examples(ROOT / "docs/guides/integrations/botorch.md", " needs-botorch")

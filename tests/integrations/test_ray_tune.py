@@ -310,7 +310,7 @@ print("DONE", len(grid), len({SPACE.key(config) for config in configs}), grid.nu
 """
 PAGE = """
 from tests.test_docs import ROOT, run_examples
-run_examples(ROOT / "docs/integrations/ray.md", " needs-ray")
+run_examples(ROOT / "docs/guides/integrations/ray.md", " needs-ray")
 """
 PATIENCE = 600  # seconds; on an idle machine a run takes 20
 

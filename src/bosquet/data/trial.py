@@ -103,7 +103,7 @@ class Trial:
     reason: str | None = None
     """Why it failed."""
     info: dict[str, Any] = field(default_factory=dict)
-    """What the strategy says about its choice, for people (docs/optimizer.md): JSON-able."""
+    """What the strategy says about its choice, for people (docs/guides/running.md): JSON-able."""
     memory: dict[str, Any] = field(default_factory=dict)
     """What the strategy will read in later asks, and nobody else: JSON-able."""
     # When a trial ran does not make it another trial: replayed runs compare as equal.

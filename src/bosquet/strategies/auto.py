@@ -13,8 +13,8 @@ over all variables (which `add-tree` is there), or from eight variables on `addi
 that GP beside groups that it learns.
 
 With very many trials `boing` proposes on spaces with conditions, and `boing+` on others of eight
-variables or more: they have found better points there, in less time (docs/boing.md). Without
-conditions `boing` alone lost some seeds.
+variables or more: they have found better points there, in less time (docs/results/boing.md).
+Without conditions `boing` alone lost some seeds.
 """
 
 from __future__ import annotations
