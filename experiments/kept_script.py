@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bosquet.benchmarks import PROBLEMS, Factory
@@ -33,7 +33,7 @@ class KeptScript:
     """Of its page and of its file of results."""
     page: Callable[[list[Run]], str]
     jobs: Callable[[argparse.Namespace], Iterable[Job]]
-    """What the options ask for, the most important first; runs that are kept are not made again."""
+    """What the options ask for, the most important first. What is kept is not made again."""
     strategies: Strategies | None = None
     problems: Mapping[str, Factory] = field(default_factory=lambda: PROBLEMS)
 
@@ -63,8 +63,15 @@ class KeptScript:
     def run(self, options: argparse.Namespace) -> None:
         """Makes the runs that are missing."""
         commit = options.commit or head_commit(ROOT)
-        done = {run.job for run in read_kept(self.kept)}
-        missing = [job for job in self.jobs(options) if job not in done]
+        done: dict[Job, int] = {}
+        for run in read_kept(self.kept):
+            same = replace(run.job, n_trials=0)
+            done[same] = max(run.job.n_trials, done.get(same, 0))
+        missing = [
+            job
+            for job in self.jobs(options)
+            if done.get(replace(job, n_trials=0), 0) < job.n_trials
+        ]
         ended: list[Run] = []
         last = time.monotonic()
 

@@ -1,8 +1,8 @@
 """Figures 3 and 4 of the 2018 paper on overlapping groups: a star and a grid of variables.
 
 Algorithm 1 (`Additive.paper`) with the graph and length-scales known (oracle), learned (overlap)
-and learned without overlap, on functions drawn from the model. Writes docs/results/paper-additive.md; runs
-are kept in results/paper-additive.jsonl.xz.
+and learned without overlap, on functions drawn from the model. Writes
+docs/results/paper-additive.md; runs are kept in results/paper-additive.jsonl.xz.
 
     python experiments/paper_additive.py [--seeds 10] [--problems star,grid] [--methods a,b]
     python experiments/paper_additive.py --page    writes the page from the runs that are kept

@@ -1,8 +1,8 @@
 """Both tree papers on the same seeds: Figure 2 of 2017; Figure 3 and Table 1 (synthetic) of 2020.
 
 The published methods, baselines without anything of ours but the fit and the search, and peers. Our
-defaults are not here. Writes docs/results/paper-trees.md; runs are kept in results/paper-trees.jsonl.xz.
-Peers need: pip install 'bosquet[peers]'
+defaults are not here. Writes docs/results/paper-trees.md; runs are kept in
+results/paper-trees.jsonl.xz. Peers need: pip install 'bosquet[peers]'
 
     python experiments/paper_trees.py [--seeds 10] [--problems a,b] [--methods a,b] [--jobs 1]
     python experiments/paper_trees.py --page    writes the page from the runs that are kept
