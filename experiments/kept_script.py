@@ -84,7 +84,7 @@ class KeptScript:
                 ended.clear()
                 last = time.monotonic()
 
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # what has ended is kept
+        stop = signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
         out = ROOT / "results" / f"{self.name}.jsonl"
         out.unlink(missing_ok=True)  # what an earlier call has left is kept, or of other code
         try:
@@ -92,7 +92,8 @@ class KeptScript:
                 missing, out, options.jobs, end, self.problems, self.strategies
             ):
                 print(f"failed: {job}: {error!r}", flush=True)
-        finally:
+        finally:  # what has ended is kept, also when the script is stopped
+            signal.signal(signal.SIGTERM, stop)
             keep(ended, self.kept, commit)
 
 
