@@ -53,9 +53,8 @@ HEAD = """\
 Written by `experiments/tree_ei.py`: Figure 2 of the paper (`small`, `small-shared`, `large`,
 `large-shared`), shifted versions of it, and shared variables that enter quadratically. log10
 distance to the minimum: median, two standard errors of it in brackets (1.25 times those of the
-mean), worst seed. Baselines are those of the package, whose first trials are the middle of every
-range: on the paper's own functions that is the minimum of a leaf. The published version, and
-baselines without that, are in [paper-trees](paper-trees.md).
+mean), worst seed. Baselines explore, and choose kernel and transform by evidence, as the defaults
+do. The published version, and baselines without that, are in [paper-trees](paper-trees.md).
 
 ![medians with quartile bands](tree-ei.png)
 
