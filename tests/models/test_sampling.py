@@ -89,7 +89,7 @@ def test_modes_that_a_chain_does_not_leave_are_visited_by_jumps():
 
     stuck = chain(log_density, centres[0], n=300)
     assert stuck.max() < 2.0
-    jumps = Jumps.around(centres, slopes, (np.full(2, -np.inf), np.full(2, np.inf)))
+    jumps = Jumps.around(list(centres), slopes, (np.full(2, -np.inf), np.full(2, np.inf)))
     widths = np.abs(np.linalg.det(jumps.factors))
     np.testing.assert_allclose(widths, 1.0 / precisions, rtol=1e-3)
     drawn = chain(log_density, centres[0], n=3000, jumps=jumps)
