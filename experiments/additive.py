@@ -1,10 +1,9 @@
-"""Figures 3 and 4 of the 2018 paper on overlapping groups: a star and a grid of variables.
+"""`additive` on the functions of the 2018 paper on overlapping groups: a star and a grid.
 
-Functions drawn from the model (length-scale 0.2, one 2-D function per edge), 10 initial points.
-First four rows: Algorithm 1 (`Additive.paper`), with the graph and length-scales known (oracle),
-learned (overlap), learned without overlap, and random. Then our defaults with the graph given,
-learned, drawn at random as a tree, and one group of all (a dense GP). Runs are kept in
-results/additive.jsonl. Writes docs/results/additive.md and .png.
+Functions drawn from the model (length-scale 0.2, one 2-D function per edge), 10 initial points. The
+graph given, learned, drawn at random as a tree, and one group of all (a dense GP). The published
+version is in paper_additive.py. Runs stay in results/additive.jsonl. Writes
+docs/results/additive.md and .png.
 
     python experiments/additive.py [--seeds 10] [--problems star,grid] [--jobs 1]
 """
@@ -12,9 +11,7 @@ results/additive.jsonl. Writes docs/results/additive.md and .png.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import networkx
 import numpy as np
@@ -24,11 +21,8 @@ from bosquet.benchmarks import Factory, summary
 from bosquet.benchmarks.additive import lattice, lattice_edges, star, star_edges
 from bosquet.benchmarks.bench import make_runs
 from bosquet.benchmarks.harness import Job, Run, read_runs
-from bosquet.data import Dataset
 from bosquet.graphs import Edge
 from bosquet.strategies import Additive, Random, Strategy
-from bosquet.strategies.additive import GraphSetting
-from bosquet.strategies.base import Task
 
 ROOT = Path(__file__).parent.parent
 PROBLEMS: dict[str, Factory] = {"star": star, "grid": lattice}
@@ -38,26 +32,9 @@ AFTER = (20, 40, 60)
 RESULTS = ROOT / "results" / "additive.jsonl"
 
 
-class Oracle(Additive):
-    """Algorithm 1 with the true graph and the true length-scales."""
-
-    def structured(
-        self, task: Task, data: Dataset, setting: GraphSetting, rng: np.random.Generator
-    ) -> tuple[GraphSetting, dict[str, Any]]:
-        del data, rng
-        return replace(setting, lengths=(0.2,) * len(task.space), noise=1e-6), {}
-
-
-def of_the_paper(cls: type[Additive] = Additive, **arguments: Any) -> Additive:
-    return replace(cls.paper(), **arguments)
-
-
 def methods(edges: list[Edge]) -> dict[str, Strategy]:
     groups = [(f"x{i + 1}", f"x{j + 1}") for i, j in edges]
     return {
-        "oracle (paper)": of_the_paper(Oracle, groups=groups, graph=None),
-        "overlap (paper)": of_the_paper(),
-        "no overlap (paper)": of_the_paper(graph="disjoint"),
         "random": Random(),
         "`groups=` the true ones": Additive(groups=groups),
         '`graph="learned"`': Additive(),
@@ -118,9 +95,8 @@ def draw(grouped: dict[str, dict[str, list[Run]]], path: Path) -> None:
             simple = np.minimum.accumulate(all_trials, axis=1)[:, INITIAL:].mean(axis=0)
             t = np.arange(1, len(simple) + 1)
             average = (all_trials[:, INITIAL:].cumsum(axis=1) / t).mean(axis=0)
-            style = "--" if "(paper)" in label else "-"
             for axis, curve in zip(row, (simple, average), strict=True):
-                axis.plot(t, curve, style, color=f"C{i}", label=label.replace("`", ""))
+                axis.plot(t, curve, color=f"C{i}", label=label.replace("`", ""))
         for axis, what in zip(row, ("simple regret", "average cumulative regret"), strict=True):
             axis.set(title=f"{name}: {what}", xlabel="evaluations", ylim=(0, None))
             axis.grid(alpha=0.25)
@@ -145,10 +121,9 @@ known to us): functions drawn from the model on a star of 10 variables or a 3 x 
 function per edge, squared exponential with length-scale 0.2, variance one in all, no noise.
 {INITIAL} random points, the same for every method, then {AFTER[-1]} more.
 
-Simple regret and average cumulative regret: mean of {options.seeds} seeds (worst seed). "(paper)"
-is Algorithm 1 with a sum of bounds on a grid, and Algorithm 3 with p = 1/2 and 200 likelihoods
-every 30 trials, without a cap on cliques; the others are our defaults, expected improvement started
-from message passing. The last column is CPU time of an ask, mean over the last ten.
+Simple regret and average cumulative regret: mean of {options.seeds} seeds (worst seed). Expected
+improvement started from message passing; the published algorithm is in
+[paper-additive](paper-additive.md). The last column is CPU time of an ask, mean over the last ten.
 
 ![Regret against evaluations](additive.png)
 

@@ -13,17 +13,13 @@ run:
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable
-from pathlib import Path
+
+from kept_script import KeptScript, listed, longest
 
 from bosquet.benchmarks import summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
-from bosquet.benchmarks.kept import head_commit, keep, read_kept
-from bosquet.benchmarks.suite import DATA_VARIABLE
+from bosquet.benchmarks.harness import Job, Run
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "bayesian-peers.jsonl.xz"
 METHODS = ("auto", "optuna-gp-flat", "ax")
 PROBLEMS = {
     "select-sonar-logloss": "conditional: 34 parameters, 144 paths",
@@ -86,49 +82,22 @@ HEBO = """Version 0.3.6 requires `numpy<1.25,>=1.16` and `pymoo==0.6.0`, bosquet
   more, on a busy machine. Whether it imports with other versions was not seen."""
 
 
-def main() -> None:
-    options = _options()
-    if options.add is not None:
-        keep(read_runs(options.add), KEPT, options.commit)
-    elif not options.page:
-        _run(options)
-    (ROOT / "docs" / "results" / "bayesian-peers.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    """The page of the runs that are kept."""
-    return page(longest(read_kept(KEPT)))
-
-
-def longest(runs: Iterable[Run]) -> list[Run]:
-    """The longest run of each method, problem and seed, in the order of the page."""
-    found: dict[tuple[str, str, int], Run] = {}
-    for run in sorted(runs, key=lambda run: run.job.n_trials):
-        found[run.job.problem, run.job.method, run.job.seed] = run
-    order = {(p, m): i for i, (p, m) in enumerate((p, m) for p in PROBLEMS for m in METHODS)}
-    return sorted(found.values(), key=lambda r: (order[r.job.problem, r.job.method], r.job.seed))
-
-
-def _run(options: argparse.Namespace) -> None:
-    if options.data is not None:
-        os.environ[DATA_VARIABLE] = str(options.data.absolute())
-    done = {(r.job.problem, r.job.method, r.job.seed): r for r in longest(read_kept(KEPT))}
-    jobs = []
+def jobs(options: argparse.Namespace) -> Iterable[Job]:
     for seed in range(options.seeds):
         for problem in PROBLEMS:
             for method in options.methods:
                 n_trials = options.ax_trials if method == "ax" else options.trials
-                made = done.get((problem, method, seed))
-                if made is None or made.job.n_trials < n_trials:
-                    jobs.append(Job(method, problem, seed, n_trials))
-    out = ROOT / "results" / "bayesian-peers.jsonl"
-    for job, error in run_all(jobs, out, options.jobs, lambda run: print(run.job, flush=True)):
-        print(f"failed: {job}: {error!r}", flush=True)
-    made_now = [run for run in read_runs(out) if run.job in set(jobs)]
-    keep(made_now, KEPT, options.commit or head_commit(ROOT))
+                yield Job(method, problem, seed, n_trials)
 
 
-def page(runs: list[Run]) -> str:
+def in_order(runs: Iterable[Run]) -> list[Run]:
+    """The longest run of each method, problem and seed, in the order of the page."""
+    order = {(p, m): i for i, (p, m) in enumerate((p, m) for p in PROBLEMS for m in METHODS)}
+    return sorted(longest(runs), key=lambda r: (order[r.job.problem, r.job.method], r.job.seed))
+
+
+def page(kept: list[Run]) -> str:
+    runs = in_order(kept)
     problems = "\n".join(f"- `{name}`, {what}" for name, what in PROBLEMS.items())
     head = HEAD.format(
         problems=problems,
@@ -172,18 +141,17 @@ def _same_seeds(runs: list[Run], after: int) -> str:
     return "\n".join(lines)
 
 
-def _options() -> argparse.Namespace:
+SCRIPT = KeptScript("bayesian-peers", page, jobs)
+kept_page = SCRIPT.kept_page
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the directory of the data (../shared/data)")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--ax-trials", type=int, default=30, help="its asks take seconds")
-    parser.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--page", action="store_true")
-    parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
-    parser.add_argument("--commit", default="", help="of the code that made the runs")
-    return parser.parse_args()
+    parser.add_argument("--methods", type=listed, default=METHODS)
+    SCRIPT.main(parser)
 
 
 if __name__ == "__main__":

@@ -10,21 +10,16 @@ made again. Peers need: pip install 'bosquet[peers]'
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from kept_script import KeptScript, listed
 from scipy.stats import wilcoxon
 
 from bosquet.arrays import Array
 from bosquet.benchmarks import summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
-from bosquet.benchmarks.kept import head_commit, keep, read_kept
-from bosquet.benchmarks.suite import DATA_VARIABLE
+from bosquet.benchmarks.harness import Job, Run
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "fc3.jsonl.xz"
 OURS = ("add-tree", "add-tree.paper", "add-tree.released", "auto")
 OTHERS = ("tree-ei.paper", "smac", "optuna-tpe", "random")
 N_TRIALS = 80
@@ -48,37 +43,10 @@ Lower is better. {n} seeds.
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--methods", type=lambda t: tuple(t.split(",")), default=(*OURS, *OTHERS))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--page", action="store_true")
-    options = parser.parse_args()
-    if options.data is not None:
-        os.environ[DATA_VARIABLE] = str(options.data.absolute())
-    if not options.page:
-        _run(options)
-    (ROOT / "docs" / "results" / "fc3.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    return page(read_kept(KEPT))
-
-
-def _run(options: argparse.Namespace) -> None:
-    done = {run.job for run in read_kept(KEPT)}
-    jobs = [
-        job
-        for seed in range(options.seeds)
-        for method in options.methods
-        if (job := Job(method, "fc3", seed, N_TRIALS)) not in done
-    ]
-    out = ROOT / "results" / "fc3.jsonl"
-    for job, error in run_all(jobs, out, options.jobs, lambda run: print(run.job, flush=True)):
-        print(f"failed: {job}: {error!r}", flush=True)
-    keep([run for run in read_runs(out) if run.job in set(jobs)], KEPT, head_commit(ROOT))
+def jobs(options: argparse.Namespace) -> Iterable[Job]:
+    for seed in range(options.seeds):
+        for method in options.methods:
+            yield Job(method, "fc3", seed, N_TRIALS)
 
 
 def page(runs: Sequence[Run]) -> str:
@@ -128,6 +96,17 @@ def p_values(best: Mapping[str, Array], ours: str) -> str:
 
 def _p(gaps: Array) -> str:
     return f"{wilcoxon(gaps, alternative='less').pvalue:.3f}" if np.any(gaps) else "-"
+
+
+SCRIPT = KeptScript("fc3", page, jobs)
+kept_page = SCRIPT.kept_page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--methods", type=listed, default=(*OURS, *OTHERS))
+    SCRIPT.main(parser)
 
 
 if __name__ == "__main__":

@@ -11,20 +11,15 @@ not made again, so seeds add up over days and machines. Peers need: pip install 
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from kept_script import KeptScript, listed
 
 from bosquet.arrays import Array
 from bosquet.benchmarks import GROUPS, summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
-from bosquet.benchmarks.kept import head_commit, keep, read_kept
-from bosquet.benchmarks.suite import DATA_VARIABLE
+from bosquet.benchmarks.harness import Job, Run
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "real.jsonl.xz"
 METHODS = ("auto", "optuna-tpe", "optuna-tpe-group", "smac", "random")
 N_TRIALS = 60
 BUDGETS = (15, 30, 60)
@@ -60,19 +55,6 @@ Medians and worst seeds; a peer is any method but `auto`, on each problem the on
 """
 
 
-def main() -> None:
-    options = _options()
-    if options.add is not None:
-        keep(read_runs(options.add), KEPT, options.commit)
-    elif not options.page:
-        _run(options)
-    (ROOT / "docs" / "results" / "real.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    return page(comparable(read_kept(KEPT)))
-
-
 def comparable(runs: Sequence[Run]) -> list[Run]:
     """The runs of problems and seeds that every method has, in the order of the suite."""
     made = {run.job: run for run in runs}
@@ -87,26 +69,17 @@ def comparable(runs: Sequence[Run]) -> list[Run]:
     return chosen
 
 
-def _run(options: argparse.Namespace) -> None:
-    if options.data is not None:
-        os.environ[DATA_VARIABLE] = str(options.data.absolute())
-    done = {run.job for run in read_kept(KEPT)}
-    jobs = [
-        job
-        for seed in range(max(options.seeds, options.table_seeds))
-        for problem in GROUPS["real-report"]
-        for method in options.methods
-        if seed < (options.table_seeds if problem.startswith("system-") else options.seeds)
-        if (job := Job(method, problem, seed, N_TRIALS)) not in done
-    ]
-    out = ROOT / "results" / "real.jsonl"
-    for job, error in run_all(jobs, out, options.jobs, lambda run: print(run.job, flush=True)):
-        print(f"failed: {job}: {error!r}", flush=True)
-    made = [run for run in read_runs(out) if run.job in set(jobs)]
-    keep(made, KEPT, options.commit or head_commit(ROOT))
+def jobs(options: argparse.Namespace) -> Iterable[Job]:
+    for seed in range(max(options.seeds, options.table_seeds)):
+        for problem in GROUPS["real-report"]:
+            is_table = problem.startswith("system-")
+            if seed < (options.table_seeds if is_table else options.seeds):
+                for method in options.methods:
+                    yield Job(method, problem, seed, N_TRIALS)
 
 
-def page(runs: Sequence[Run]) -> str:
+def page(kept: Sequence[Run]) -> str:
+    runs = comparable(kept)
     ranks = {budget: summary.average_ranks(runs, budget) for budget in BUDGETS}
     lines = ["| method | " + " | ".join(f"after {b}" for b in BUDGETS) + " |"]
     lines.append("|---" * (1 + len(BUDGETS)) + "|")
@@ -169,17 +142,16 @@ def _best(runs: Sequence[Run]) -> Array:
     return np.array([np.pad(c, (0, N_TRIALS - len(c)), mode="edge") for c in curves])
 
 
-def _options() -> argparse.Namespace:
+SCRIPT = KeptScript("real", page, jobs)
+kept_page = SCRIPT.kept_page
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the directory of the data (../shared/data)")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--table-seeds", type=int, default=20)
-    parser.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--page", action="store_true")
-    parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
-    parser.add_argument("--commit", default="", help="of the code that made the runs")
-    return parser.parse_args()
+    parser.add_argument("--methods", type=listed, default=METHODS)
+    SCRIPT.main(parser)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Figure 2 of the 2017 paper on tree-structured dependencies, beside baselines, Add-Tree and SMAC3.
+"""`tree-ei` on the functions of Figure 2 of its paper, beside baselines, Add-Tree and SMAC3.
 
 Small and large balanced trees, with and without shared variables; and their shifted versions, whose
-optima are nowhere special. Also shared variables that enter quadratically (section 4.3). Runs are
-kept in results/tree-ei.jsonl. Writes docs/results/tree-ei.md and docs/results/tree-ei.png.
+optima are nowhere special. Also shared variables that enter quadratically (section 4.3). The
+published version is in paper_trees.py. Runs stay in results/tree-ei.jsonl. Writes
+docs/results/tree-ei.md and docs/results/tree-ei.png.
 
     python experiments/tree_ei.py [--seeds 25] [--long-seeds 25] [--slow-seeds 10] [--jobs 2]
                                   [--problems a,b] [--report]
@@ -30,7 +31,6 @@ ROOT = Path(__file__).parent.parent
 OUT = ROOT / "results" / "tree-ei.jsonl"
 METHODS = (
     "tree-ei",
-    "tree-ei.paper",
     "add-tree",
     "independent",
     "marginal",
@@ -53,7 +53,8 @@ HEAD = """\
 Written by `experiments/tree_ei.py`: Figure 2 of the paper (`small`, `small-shared`, `large`,
 `large-shared`), shifted versions of it, and shared variables that enter quadratically. log10
 distance to the minimum: median, two standard errors of it in brackets (1.25 times those of the
-mean), worst seed.
+mean), worst seed. Baselines explore, and choose kernel and transform by evidence, as the defaults
+do. The published version, and baselines without that, are in [paper-trees](paper-trees.md).
 
 ![medians with quartile bands](tree-ei.png)
 

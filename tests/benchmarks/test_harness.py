@@ -76,6 +76,18 @@ def test_an_exhausted_space_keeps_its_best(monkeypatch):
     assert curve[-1] == 0.0  # log10 of 1
 
 
+def test_a_recorded_table_is_searched_where_it_has_values():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    values = {0.1: 3.0, 0.4: 1.0, 0.9: 2.0}
+    table = Problem(
+        "table", space, lambda c: values[c["x"]], 1.0, candidates=[{"x": x} for x in values]
+    )
+    made = run(Job("random", "table", 0, 3), lambda _: table)
+    assert sorted(made.values) == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="table has candidates: for our methods"):
+        run(Job("random", "table", 0, 3, initial=1), lambda _: table)
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"method='foo' must be one of add-tree, additive, "):
         Job("foo", "small", 0, 10).check()

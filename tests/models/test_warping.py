@@ -108,6 +108,22 @@ def test_the_gradient_of_the_likelihood(name, warp, repeats):
     np.testing.assert_allclose(gradient, numeric, rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.parametrize("warp", [None, *WARPS])
+@pytest.mark.parametrize("repeats", [0, 3])
+def test_a_mean_is_taken_from_the_targets(warp, repeats):
+    covariance = SURROGATES["tree"]()
+    X, z, _ = planted(covariance)
+    X[:repeats] = X[-1]
+    gp = WarpedGP(covariance, X, z, None, warp, mean=True)
+    own = covariance.hyper.mean
+    theta = np.concatenate([own, np.zeros(len(gp.hyper.mean) - len(own))])
+    theta[-1] = 0.4
+    plain = SpaceGP(covariance, X, z - 0.4)
+    assert gp.log_likelihood(theta)[0] == pytest.approx(plain.log_likelihood(own)[0])
+    numeric = approx_fprime(theta, lambda t: gp.log_likelihood(t)[0], 1e-6)
+    np.testing.assert_allclose(gp.log_likelihood(theta)[1], numeric, rtol=2e-3, atol=2e-3)
+
+
 @pytest.mark.parametrize("name", SURROGATES)
 def test_it_is_the_covariance_on_warped_rows(name):
     covariance = SURROGATES[name]()

@@ -1,4 +1,4 @@
-"""`.paper()` of BOinG, TuRBO and HTBO: what the pages list as faithful stays so."""
+"""`.paper()` and `.released()`: what the pages list as faithful stays so."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from bosquet.models.plain import plain
 from bosquet.models.transform import transform
 from bosquet.models.treed import NO_LIMITS, TreedGP
 from bosquet.space.sampling import sobol
-from bosquet.strategies import HTBO, BOinG, BOinGPlus, Task, Turbo
+from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, TreeEI, Turbo
 from bosquet.strategies import boing as boing_module
 from bosquet.strategies import htbo as htbo_module
 from bosquet.strategies import turbo as turbo_module
@@ -253,3 +253,27 @@ def test_the_mean_differs_from_leaf_to_leaf():
     means = [leaf.on_path((0,))[0].moments(np.array([[0.5]]))[0][0] for leaf in posterior.leaves]
     assert means[0] < -0.5
     assert means[-1] > 0.5
+
+
+# -- all of them -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "published",
+    [AddTree.paper(), AddTree.released(), TreeEI.paper(), Additive.paper(), HTBO.paper()],
+    ids=lambda strategy: strategy.name,
+)
+def test_nothing_that_our_defaults_add_is_in_a_published_version(published):
+    """No exploration, transforms or default configurations; EI below the best value observed."""
+    assert published.explore_every is None
+    assert not published.transforms
+    assert not published.defaults_first
+    assert published.acquisition != "logei" or published.incumbent == "observed"
+    space = box(2)
+    first = bq.Optimizer(space, published, seed=0).ask().config
+    assert first != space.from_unit(np.full((1, 2), 0.5))[0]
+
+
+@pytest.mark.parametrize("published", [BOinG.paper(), BOinGPlus.paper()])
+def test_boing_as_published_does_not_explore(published):
+    assert published.explore_every is None

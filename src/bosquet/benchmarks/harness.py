@@ -137,6 +137,8 @@ def run(
     problem = (factory or PROBLEMS[job.problem])(job.seed)
     if job.noise:
         problem = problem.with_noise(job.noise, job.seed)
+    if problem.candidates is not None and (job.method in PEERS or job.workers > 1 or job.initial):
+        raise ValueError(f"{job.problem} has candidates: for our methods, one worker, initial=0")
     started = time.monotonic()
     recorder = _Recorder(problem)
     if job.method in PEERS:
@@ -152,6 +154,7 @@ def run(
             strategy=made or job.method,
             seed=job.seed,
             initial=first,
+            candidates=problem.candidates,
             progress=False,
         )
         if result.stopped == "interrupted":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,8 @@ class Problem:
     """The lowest value there is; None where nobody knows."""
     observe: Function | None = None
     """What an evaluation shows, when that is not the true value."""
+    candidates: Sequence[Config] | None = None
+    """The only configurations that have a value, where it is a recorded table."""
 
     def objective(self, config: Config) -> float:
         return (self.observe or self.function)(config)

@@ -72,9 +72,10 @@ class Block:
             alpha=solve(L, self.y),
         )
 
-    def log_likelihood(self, eta: Array) -> tuple[float, Array]:
-        """log N(y; 0, K) and its gradient by eta."""
-        return self._log_likelihood(eta)[:2]
+    def log_likelihood(self, eta: Array, mean: float) -> tuple[float, Array, float]:
+        """log N(y; mean, K), its gradient by eta and its slope by the mean."""
+        value, gradient, _, by_y = self._log_likelihood(eta, mean)
+        return value, gradient, -float(by_y.sum())
 
     def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array, Array]:
         """`log_likelihood`, and its gradients by y and by the ordered coordinates: (n,), (n, d)."""
@@ -87,16 +88,17 @@ class Block:
             by_rows[rows] += 2.0 * slopes.times(W[rows])  # rows enter K on both sides
         return value, gradient, by_y, by_rows
 
-    def _log_likelihood(self, eta: Array) -> tuple[float, Array, Array, Array]:
+    def _log_likelihood(self, eta: Array, mean: float = 0.0) -> tuple[float, Array, Array, Array]:
         """The value, its gradients by eta, by K (the lower triangle) and by y."""
+        y = self.y - mean
         K, parts = self.covariance(eta)
         if self._weights is not None:
-            value, W, by_y = weighted_log_likelihood(K, self.y, self._weights)
+            value, W, by_y = weighted_log_likelihood(K, y, self._weights)
         else:
             L, _ = cholesky(K)
-            alpha = solve(L, self.y)
+            alpha = solve(L, y)
             log_det = 2.0 * float(np.log(np.diag(L)).sum())
-            value = -0.5 * (float(self.y @ alpha) + log_det + len(K) * _LOG_2PI)
+            value = -0.5 * (float(y @ alpha) + log_det + len(K) * _LOG_2PI)
             W = inverse_from_cholesky(L)
             W *= -0.5
             W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
@@ -156,13 +158,18 @@ class AdditiveGP:
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         """The log marginal likelihood and its gradient by theta."""
-        eta = self.hyper.eta(theta)
+        return self.log_likelihood_around(theta, 0.0)[:2]
+
+    def log_likelihood_around(self, theta: Array, mean: float) -> tuple[float, Array, float]:
+        """`log_likelihood` with a mean that is not zero, and its slope by the mean."""
+        eta, slope = self.hyper.eta(theta), 0.0
         value, gradient = self._scatter(eta)
         for block in self.blocks:
-            one, by_eta = block.log_likelihood(eta)
+            one, by_eta, by_mean = block.log_likelihood(eta, mean)
             value += one
             gradient += by_eta
-        return value, self.hyper.matrix.T @ gradient
+            slope += by_mean
+        return value, self.hyper.matrix.T @ gradient, slope
 
     def _scatter(self, eta: Array) -> tuple[float, Array]:
         """What repeats say about the noise, and its gradient by eta."""

@@ -120,6 +120,8 @@ class WarpedGP:
         if mean:
             self.hyper = _with_mean(self.hyper, float(z.min()), float(z.max()))
         self._mean = mean
+        # Rows that are not bent need not be sorted again for every theta.
+        self._unbent = None if self._warped else self._gp(X, 0.0)
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array, float]:
         """theta of the covariance, log a, log b, and the mean."""
@@ -136,6 +138,9 @@ class WarpedGP:
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         own, log_a, log_b, mean = self._split(theta)
+        if self._unbent is not None:
+            value, gradient, slope_by_mean = self._unbent.log_likelihood_around(own, mean)
+            return value, np.append(gradient, slope_by_mean) if self._mean else gradient
         rows = self._X.copy()
         warped, _, by_a, by_b = self._warp(rows[:, self._warped], log_a, log_b)
         rows[:, self._warped] = warped
