@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from bosquet.arrays import Array
 from bosquet.explain.fit import View
@@ -22,6 +22,7 @@ from bosquet.threads import one_thread
 
 DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_SPREAD = ndtri((np.arange(128) + 0.5) / 128)  # equally likely places of a normal distribution
 _REACH = 9.0  # standard deviations within which quantiles are looked for
 _HALVINGS = 60
 
@@ -55,6 +56,17 @@ class Mixture:
         """Of y: (q, m)."""
         return self._quantiles(*self._moments(X, noise), levels)
 
+    def improvement(self, X: Array, below: float) -> tuple[Array, Array]:
+        """The probability that y is lower than ``below``, and by how much on average: (m,) each."""
+        mean, variance = self._moments(X, noise=False)
+        sd = np.sqrt(variance)
+        chance = self._below(np.full(len(X), below), mean, sd)
+        gain = np.zeros(len(X))
+        for i, view in enumerate(self._views):
+            y = view.scale.to_y(mean[i][:, None] + sd[i][:, None] * _SPREAD)
+            gain += view.weight * np.maximum(below - y, 0.0).mean(axis=1)
+        return chance, gain
+
     def left_out(self, levels: Sequence[float]) -> tuple[Array, Array, Array]:
         """Mean, standard deviation and quantiles of each fitted trial's y, given all others."""
         mean, variance = self._left_out
@@ -68,7 +80,10 @@ class Mixture:
     @cached_property
     def _left_out(self) -> tuple[Array, Array]:
         found = [view.model.left_out_moments(view.theta) for view in self._views]
-        return np.array([m for m, _ in found]), np.array([v for _, v in found])
+        wider = np.array([view.widening for view in self._views])
+        return np.array([m for m, _ in found]), np.array([v for _, v in found]) * wider[
+            :, None
+        ] ** 2
 
     @property
     def spread(self) -> float:
@@ -86,6 +101,7 @@ class Mixture:
                 belief = view.posterior.on_path(path)
                 mean[i, rows], variance[i, rows] = belief.moments(X[rows])
             variance[i] += view.noise if noise else 0.0
+            variance[i] *= view.widening**2
         return mean, variance
 
     def _mean_and_sd(self, mean: Array, variance: Array) -> tuple[Array, Array]:
@@ -136,6 +152,7 @@ class Mixture:
             if pairs:
                 mean, covariance = view.posterior.joint(X)
                 away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
+                away *= view.widening
                 found.append(view.scale.to_y(np.vstack([mean + away, mean - away])))
         return np.vstack(found)
 

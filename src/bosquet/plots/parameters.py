@@ -7,7 +7,7 @@ from typing import Any
 
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
-from bosquet.explain import Effect, Importance
+from bosquet.explain import Effect, Importance, Model
 from bosquet.plots.axes import axis, is_number, shown
 from bosquet.plots.source import model_for
 from bosquet.plots.theme import (
@@ -41,10 +41,14 @@ def effects(
     ``branch`` is as in `Model.effects`. Ticks at the lower edge are the branch's trials.
     """
     model = model_for(source)
+    left = 0
+    if parameters is None:
+        parameters, left = _most_important(model, branch)
     found = model.effects(branch, parameters)
     if not found:
         raise ModelError("this branch has no parameters, and so nothing has an effect there")
-    more = f"; {len(found) - _MOST} smaller ones are not shown" if len(found) > _MOST else ""
+    left += max(0, len(found) - _MOST)
+    more = f"; {left} less important ones are not shown" if left else ""
     space, label = model.space, found[0].branch
     first = found[0]
     where = f"In {text(label)}, " if label else ""
@@ -64,6 +68,20 @@ def effects(
     for i, effect in enumerate(found):
         _add_effect(made, effect, _of(space, effect.parameter), trials, i, columns, rows, span)
     return made
+
+
+def _most_important(
+    model: Model, branch: str | Mapping[str, Any] | None
+) -> tuple[list[str] | None, int]:
+    """The parameters of a branch that are drawn, None for all, and how many are not.
+
+    Chosen before their effects are computed, which takes its time for each of them.
+    """
+    there = model.parameters(branch)
+    if len(there) <= _MOST:
+        return None, 0
+    ranked = [one.parameter for one in model.importance() if one.parameter in there]
+    return ranked[:_MOST], len(there) - min(_MOST, len(ranked))
 
 
 def _of(space: Space, qualified: str) -> Dimension:

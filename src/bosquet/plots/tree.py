@@ -53,7 +53,7 @@ def tree(source: Any) -> Any:
     """Every branch with its trials, failures, best value, and the best that the model sees there.
 
     The circles at the left grow with the trials of a branch; their colour is the chance that the
-    branch has something better than the best trial of all.
+    next trial of the branch is a new best of the study (`BranchBest.chance`).
     """
     history = history_of(source)
     model, reason = model_or_reason(source)
@@ -114,11 +114,11 @@ def _title(branches: list[Branch]) -> str:
     most = max(hopes, key=lambda b: b.predicted.chance if b.predicted else 0.0)
     chance = most.predicted.chance if most.predicted else 0.0
     if chance < _HOPE:
-        return f"{told}; a new best is unlikely anywhere"
+        return f"{told}; the next trial is unlikely to be a new best anywhere"
     if len(branches) == 1:
-        return f"{told}; the chance of a better one is {percent(chance)}"
+        return f"{told}; the chance that the next is better is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
-    return f"{told}; a new best is most likely {where} ({percent(chance)})"
+    return f"{told}; the next trial is most likely a new best {where} ({percent(chance)})"
 
 
 def _subtitle(history: History, branches: list[Branch]) -> str:
@@ -126,7 +126,10 @@ def _subtitle(history: History, branches: list[Branch]) -> str:
         {history.space.path_label(t.config) for t in history.trials} - {b.label for b in branches}
     )
     more = f"; {left} more branches with trials are not shown" if left else ""
-    return f"circle: trials; colour: chance of a new best; diamonds: what the model expects{more}"
+    return (
+        "circle: trials; colour: chance that the next trial there is a new best; diamonds: the "
+        f"best that the model expects{more}"
+    )
 
 
 # -- the tree --------------------------------------------------------------------------------
@@ -188,7 +191,11 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         hovertext=[
             f"{text(', '.join(prefix) or 'all')}<br>{n} trials, "
             f"{sum(b.failed for b in below)} failed"
-            + ("" if chance is None else f"<br>chance of a new best {percent(chance)}")
+            + (
+                ""
+                if chance is None
+                else f"<br>chance that the next trial is a new best: {percent(chance)}"
+            )
             for (prefix, below), n, chance in zip(shown, trials, chances, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -202,7 +209,7 @@ def _add_counts(made: Any, branches: list[Branch], rows: dict[str, float]) -> No
         if branch.failed:
             counted += f", <span style='color:{RED}'>{branch.failed} failed</span>"
         if branch.predicted is not None:
-            counted += f"<br>new best: {percent(branch.predicted.chance)}"
+            counted += f"<br>next one best: {percent(branch.predicted.chance)}"
         made.add_annotation(
             x=0.455,
             xref="paper",
