@@ -165,9 +165,8 @@ def main() -> None:
     commit = head_commit(ROOT)
     for kind, problem, strategy, seed in jobs:
         key = f"{kind}/{problem}/{strategy}/{seed}"
-        if key not in kept and not (
-            options.searched and not trials_of(problem, strategy, seed).exists()
-        ):
+        skipped = options.searched and not trials_of(problem, strategy, seed).exists()
+        if key not in kept and not skipped:
             measure = named if kind == "named" else covered
             made = {"commit": commit, "numpy": np.__version__}
             kept[key] = measure(problem, strategy, seed) | made

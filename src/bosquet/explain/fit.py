@@ -27,7 +27,7 @@ from bosquet.models.laplace import laplace_draws
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.transform import Scale, Targets, transform
 from bosquet.space import Space
-from bosquet.strategies import STRATEGIES, AddTree, Additive, Strategy
+from bosquet.strategies import STRATEGIES, Additive, AddTree, Strategy
 from bosquet.strategies.auto import rivals_on
 from bosquet.strategies.base import Task
 from bosquet.strategies.beliefs import weights_of
