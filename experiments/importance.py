@@ -120,7 +120,7 @@ def chances(made: Any, model: Model) -> list[list[float]]:
     """By branch: the chance and the room that the model sees, and whether there is any in truth."""
     space, history = made.space, model.history
     best = min(history.loss(trial) for trial in history.complete)
-    wanted = best - 1e-3 * float(np.std([trial.value for trial in model.trials]))
+    wanted = best - 1e-3 * float(np.std([history.loss(trial) for trial in model.trials]))
     found = []
     for one in model.best_predicted():
         hit = made.function(one.next_config) < wanted

@@ -29,8 +29,9 @@ def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
     for view in views:
         mean, variance = view.posterior.on_path((0,)).moments(X)
         n = round(200_000 * view.weight)
-        z = mean + view.widening * np.sqrt(variance) * rng.standard_normal((n, len(X)))
-        drawn.append(view.scale.to_y(z))
+        z = mean + np.sqrt(variance) * rng.standard_normal((n, len(X)))
+        y = view.scale.to_y(z)
+        drawn.append(y.mean(axis=0) + view.widening * (y - y.mean(axis=0)))
     y = np.vstack(drawn)
     mean, sd = mixture.mean_and_sd(X)
     np.testing.assert_allclose(mean, y.mean(axis=0), rtol=0.02, atol=0.02 * sd.max())
@@ -61,9 +62,9 @@ def test_widening_leaves_means_and_widens_all_else():
     space = tree_space()
     _, views = fit_views(studied(space, tree_value, 12))
     X = space.to_unit(space.sample(3, 8))
-    plain = replace(views[0].scale, lam=1.0, middle=0.0, width=1.0)
+    curved = replace(views[0].scale, lam=0.0)  # z far above zero becomes an exponential function
     narrow, wide = (
-        Mixture(space, [replace(views[0], widening=factor, weight=1.0, scale=plain)])
+        Mixture(space, [replace(views[0], widening=factor, weight=1.0, scale=curved)])
         for factor in (1.0, 2.0)
     )
     (mean, sd), (same, twice) = (one.mean_and_sd(X) for one in (narrow, wide))
@@ -71,6 +72,12 @@ def test_widening_leaves_means_and_widens_all_else():
     np.testing.assert_allclose(twice, 2.0 * sd)
     np.testing.assert_allclose(wide.draws(X) - mean, 2.0 * (narrow.draws(X) - mean), atol=1e-9)
     np.testing.assert_allclose(wide.left_out([0.5])[1], 2.0 * narrow.left_out([0.5])[1])
+    ends, further = (one.quantiles(X, [0.05, 0.95]) - mean for one in (narrow, wide))
+    np.testing.assert_allclose(further, 2.0 * ends, rtol=1e-6)
+    lowest = int(np.argmin(mean))
+    below = mean[lowest] - 2.0 * sd[lowest]
+    (less, _), (more, _) = (one.improvement(X, below) for one in (narrow, wide))
+    assert 0.0 < less[lowest] < more[lowest] < 0.5
 
 
 def test_improvement_is_that_of_the_distribution():

@@ -33,6 +33,7 @@ from bosquet.strategies.base import Task
 from bosquet.strategies.beliefs import weights_of
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import CovarianceStrategy, GPStrategy
+from bosquet.text import counted_text
 
 LEAST = 4  # complete trials, with two values at least
 MOST = 300  # trials that are fitted: the best ones, and others spread over the study
@@ -107,7 +108,7 @@ def fitted_trials(history: History) -> tuple[Trial, ...]:
     values = {trial.value for trial in trials}
     if len(trials) < LEAST or len(values) < 2:
         failed = f" ({len(history.failed)} failed)" if history.failed else ""
-        found = f"{len(trials)} complete trials{failed}"
+        found = f"{counted_text(len(trials), 'complete trial')}{failed}"
         if len(trials) >= LEAST:
             found += f", all with the value {trials[0].value}"
         raise ModelError(

@@ -135,8 +135,8 @@ class Model:
     def best_predicted(self, *, per_branch: bool = True, level: float = LEVEL) -> list[BranchBest]:
         """The best configuration of each branch by the model, the best branch first.
 
-        With it, what a further trial of the branch may bring. Branches are those with trials and others, 32 at most; without ``per_branch`` the list has
-        the best of all only.
+        With it, what a further trial of the branch may bring. Branches are those with trials and
+        others, 32 at most; without ``per_branch`` the list has the best of all only.
         """
         known = self.history.dataset()
         of_path = self.space.tree.rows_by_path(known.X)
