@@ -185,6 +185,11 @@ def rows(kept: dict[str, Any], kind: str, problem: str, strategy: str) -> list[d
     return [run for key, run in kept.items() if key.startswith(start)]
 
 
+def latest(some: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Runs of the model with widened intervals; where there are none yet, those without."""
+    return [run for run in some if "widening" in run] or some
+
+
 def commits_of(some: list[dict[str, Any]]) -> str:
     """Of the code that made some runs."""
     return ", ".join(sorted({run["commit"] for run in some if "commit" in run}))
@@ -257,7 +262,8 @@ def page(kept: dict[str, Any]) -> str:
         "intervals of `interval()` (averaged over seeds), the share of the variance that the means",
         "of `predict()` explain (median), and the share of trials inside their 90 % intervals by",
         "`leave_one_out()`; *wider* is the factor by which intervals were widened (median). Where",
-        "seeds are few, later runs of the script add more.",
+        "seeds are few, later runs of the script add more. Rows that say *no* are of the model before",
+        "its intervals were widened, and have not been measured again.",
         "",
         f"| problem | trials by | seeds | {' | '.join(f'{100 * x:g} %' for x in LEVELS)} "
         "| explained | left out, 90 % | wider | commits |",
@@ -265,15 +271,16 @@ def page(kept: dict[str, Any]) -> str:
     ]
     for problem in TREES:
         for strategy in STRATEGIES:
-            some = rows(kept, "covered", problem, strategy)
+            some = latest(rows(kept, "covered", problem, strategy))
             if some:
                 inside = [np.mean([run["inside"][str(level)] for run in some]) for level in LEVELS]
                 explained = np.median([run["explained"] for run in some])
                 left = np.mean([run["left_out"] for run in some])
                 shown = " | ".join(f"{100 * x:.0f}" for x in [*inside, explained, left])
-                wider = np.median([run["widening"] for run in some])
+                factors = [run["widening"] for run in some if "widening" in run]
+                wider = f"{np.median(factors):.2f}" if factors else "no"
                 lines.append(
-                    f"| {problem} | {strategy} | {len(some)} | {shown} | {wider:.2f} "
+                    f"| {problem} | {strategy} | {len(some)} | {shown} | {wider} "
                     f"| {commits_of(some)} |"
                 )
     lines += chance_lines(kept)
