@@ -7,6 +7,7 @@ import pytest
 import bosquet as bq
 from bosquet.benchmarks.harness import Job
 from bosquet.text import (
+    counted_text,
     did_you_mean,
     duration_text,
     json_text,
@@ -132,3 +133,7 @@ def test_durations_have_units(seconds, text):
 )
 def test_values_have_the_digits_in_which_they_differ(values, texts):
     assert list(map(value_format(values), values)) == texts
+
+
+def test_one_of_something_is_not_several():
+    assert [counted_text(n, "trial") for n in (0, 1, 2)] == ["0 trials", "1 trial", "2 trials"]

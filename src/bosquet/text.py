@@ -76,6 +76,11 @@ def in_brackets(notes: Sequence[str]) -> str:
     return f" ({', '.join(notes)})" if notes else ""
 
 
+def counted_text(n: int, what: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
 def duration_text(seconds: float) -> str:
     """A duration with its units: ``42 ms``, ``1.2 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if 0.0 < seconds < 0.0995:

@@ -1,5 +1,6 @@
 """What a branch is worth: its best by the model, and what is left to gain there."""
 
+import numpy as np
 import pytest
 
 from bosquet import Choice, Float, Forbid, Space
@@ -15,7 +16,7 @@ def test_the_best_of_every_branch_is_near_the_truth(tree_model):
     assert svm.mean == pytest.approx(1.0, abs=0.1)
     assert svm.low <= svm.mean <= svm.high
     assert forest.mean == pytest.approx(2.0, abs=0.1)
-    assert forest.chance < 0.1
+    assert forest.chance <= forest.room < 0.1
     assert forest.gain <= svm.gain
     assert tree_model.best_predicted(per_branch=False) == [svm]
 
@@ -30,9 +31,18 @@ def test_a_branch_with_much_left_to_gain_says_so():
     kept = [t for t in trials if "x" in t.config or t.config["y"] > 0.4][:16]
     model = Model(type(studied(space, value, 0))(space, kept))
     bests = {one.branch: one for one in model.best_predicted()}
-    assert bests["m=b"].chance > 0.9
+    assert bests["m=b"].room >= bests["m=b"].chance > 0.9
     assert bests["m=b"].gain > 1.0
     assert bests["m=b"].config["y"] < 0.1
+
+
+def test_the_chance_is_that_of_one_more_trial():
+    """Many places may hold something better; one trial looks at one of them."""
+    space = Space({"m": Choice({"a": {"x": Float(0, 1), "y": Float(0, 1)}, "b": {}})})
+    rough = studied(space, lambda c: abs(np.sin(40 * c["x"] * c["y"])) if "x" in c else 2.0, 40)
+    one = next(one for one in Model(rough).best_predicted() if one.branch == "m=a")
+    assert one.chance < 0.9 < one.room
+    assert 0.0 <= one.gain < 0.3
 
 
 def test_predicted_configurations_satisfy_the_constraints():

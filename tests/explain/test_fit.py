@@ -37,6 +37,23 @@ def test_a_given_strategy_explains_if_its_model_is_a_sum():
     assert names(history, bq.strategies.Auto()) == ["add-tree", "arc"]
 
 
+def test_several_graphs_and_none_are_averaged():
+    problem = bq.benchmarks.star(15)
+    history = studied(problem.space, problem.function, 20)
+    beliefs, views = fit_views(history)
+    assert [one.strategy for one in beliefs] == ["additive"] * 3 + ["add-tree"]
+    assert len(views) == 2 * len(beliefs)
+    declared = bq.strategies.Additive(graph="disjoint")
+    assert [one.strategy for one in fit_views(history, declared)[0]] == ["additive"]
+
+
+def test_no_graph_of_very_many_variables_is_learned():
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(21)})
+    history = studied(space, lambda config: config["x0"], 6)
+    assert names(history) == ["add-tree"]
+    assert names(remembering(history, ["additive"], {})) == ["additive"]
+
+
 def test_of_very_many_trials_the_best_and_others_are_kept():
     space = bq.Space({"x": bq.Float(0, 1)})
     history = studied(space, lambda config: config["x"], 1000)

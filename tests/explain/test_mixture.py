@@ -1,5 +1,7 @@
 """Moments, quantiles and draws of several posteriors agree with each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,8 @@ def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
         mean, variance = view.posterior.on_path((0,)).moments(X)
         n = round(200_000 * view.weight)
         z = mean + np.sqrt(variance) * rng.standard_normal((n, len(X)))
-        drawn.append(view.scale.to_y(z))
+        y = view.scale.to_y(z)
+        drawn.append(y.mean(axis=0) + view.widening * (y - y.mean(axis=0)))
     y = np.vstack(drawn)
     mean, sd = mixture.mean_and_sd(X)
     np.testing.assert_allclose(mean, y.mean(axis=0), rtol=0.02, atol=0.02 * sd.max())
@@ -53,6 +56,41 @@ def test_draws_have_the_moments_of_the_mixture():
     np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.15, atol=1e-4)
     np.testing.assert_array_equal(mixture.draws(X), mixture.draws(X))
     np.testing.assert_allclose(mixture.levels(X), mean, atol=2 * sd.max())
+
+
+def test_widening_leaves_means_and_widens_all_else():
+    space = tree_space()
+    _, views = fit_views(studied(space, tree_value, 12))
+    X = space.to_unit(space.sample(3, 8))
+    curved = replace(views[0].scale, lam=0.0)  # z far above zero becomes an exponential function
+    narrow, wide = (
+        Mixture(space, [replace(views[0], widening=factor, weight=1.0, scale=curved)])
+        for factor in (1.0, 2.0)
+    )
+    (mean, sd), (same, twice) = (one.mean_and_sd(X) for one in (narrow, wide))
+    np.testing.assert_allclose(same, mean)
+    np.testing.assert_allclose(twice, 2.0 * sd)
+    np.testing.assert_allclose(wide.draws(X) - mean, 2.0 * (narrow.draws(X) - mean), atol=1e-9)
+    np.testing.assert_allclose(wide.left_out([0.5])[1], 2.0 * narrow.left_out([0.5])[1])
+    ends, further = (one.quantiles(X, [0.05, 0.95]) - mean for one in (narrow, wide))
+    np.testing.assert_allclose(further, 2.0 * ends, rtol=1e-6)
+    lowest = int(np.argmin(mean))
+    below = mean[lowest] - 2.0 * sd[lowest]
+    (less, _), (more, _) = (one.improvement(X, below) for one in (narrow, wide))
+    assert 0.0 < less[lowest] < more[lowest] < 0.5
+
+
+def test_improvement_is_that_of_the_distribution():
+    space = tree_space()
+    _, views = fit_views(studied(space, tree_value, 12))
+    mixture = Mixture(space, views)
+    X = space.to_unit(space.sample(3, 8))
+    below = float(np.median(mixture.mean_and_sd(X)[0]))
+    chance, gain = mixture.improvement(X, below)
+    drawn = mixture.draws(X, 20_000)
+    np.testing.assert_allclose(chance, (drawn < below).mean(axis=0), atol=0.03)
+    by_hand = np.maximum(below - drawn, 0.0).mean(axis=0)
+    np.testing.assert_allclose(gain, by_hand, atol=0.03 * drawn.std(axis=0).max())
 
 
 def test_levels_of_an_interval():

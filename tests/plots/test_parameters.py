@@ -39,7 +39,8 @@ def test_an_interaction_has_the_trials_of_its_branch(history):
 
 def test_importance_has_a_bar_for_every_parameter_and_choice(history):
     made = plots.importance(history)
-    bars = {trace.name: list(trace.y) for trace in made.data}
+    names = made.layout.yaxis.ticktext
+    bars = {trace.name: [names[place] for place in trace.y] for trace in made.data}
     assert set(bars["choice of a branch"]) == {"model", "model=svm/kernel"}
     assert len(bars["parameter"]) == 5
     assert "matters most" in made.layout.title.text

@@ -5,9 +5,9 @@ import pytest
 
 import bosquet as bq
 from bosquet.data import Trial, now
-from bosquet.report.content import Source, summary
-from bosquet.report.figures import drawn
-from bosquet.report.page import page
+from bosquet.explain import fit
+from bosquet.report.content import Source
+from bosquet.report.page import write_report
 from bosquet.study import Result
 from tests.chromium import browser
 from tests.study.conftest import postgres, postgres_url, storage
@@ -68,15 +68,8 @@ def large_history():
 
 @pytest.fixture(scope="session")
 def large_report(tmp_path_factory):
-    """With the pictures of the trials, not with those of a model of 60 parameters.
-
-    These take minutes, and what they add is small: it does not grow with the trials.
-    """
-    history = large_history()
-    too_few = bq.History(history.space, history.trials[:1])
-    sections = list(drawn(history, too_few))
-    assert {"convergence", "parallel"} <= {section["id"] for section in sections}
-    drawings = {"advice": "Wait.", "sections": sections}
+    """With all pictures; the model is fitted to a few trials only, which a page does not show."""
     file = tmp_path_factory.mktemp("large") / "large.html"
-    file.write_text(page("large", summary(Source("large", history)), drawings), encoding="utf-8")
-    return file
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "MOST", 40)
+        return write_report(Source("large", large_history()), file)

@@ -12,7 +12,8 @@ from bosquet.report.advice import advice, at_bounds
 def fitted(*branches) -> Any:
     """A model that expects what it is told to."""
     bests = [
-        BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain) for label, chance, gain in branches
+        BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain, {}, room)
+        for label, chance, gain, room in branches
     ]
     return SimpleNamespace(best_predicted=lambda: bests)
 
@@ -33,16 +34,16 @@ def history():
 
 
 def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
-    model = fitted(("m=a", 0.4, 0.01), ("m=b", 0.2, 0.034))
+    model = fitted(("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3))
     assert advice(history, model) == (
-        "More trials are worth most in m=b: the model gives 20\u00a0% to a better configuration "
-        "there, and expects the best value to improve by 0.034. A wider range of x may hold "
-        "something better, as the best configuration is at a bound."
+        "More trials are worth most in m=b: the model gives the next one there a chance of "
+        "20\u00a0% to be a new best, and expects it to improve the best value by 0.034 on average. "
+        "A wider range of x may hold something better, as the best configuration is at a bound."
     )
 
 
 def test_when_to_stop_and_what_to_drop(history):
-    said = advice(history, fitted(("m=a", 0.04, 0.01), ("m=b", 0.001, 0.0)))
+    said = advice(history, fitted(("m=a", 0.01, 0.01, 0.04), ("m=b", 0.001, 0.0, 0.001)))
     assert said.startswith("More trials of this space are hardly worth it: the model sees a chance")
     assert said.endswith(
         "; and m=b can be dropped, with a chance of something better below 1\u00a0%."
@@ -50,7 +51,7 @@ def test_when_to_stop_and_what_to_drop(history):
 
 
 def test_the_best_branch_is_never_dropped(history):
-    assert "dropped" not in advice(history, fitted(("m=a", 0.0, 0.0)))
+    assert "dropped" not in advice(history, fitted(("m=a", 0.0, 0.0, 0.0)))
 
 
 def test_without_a_model_or_a_value(history):

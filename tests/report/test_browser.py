@@ -129,6 +129,8 @@ def test_large_reports_load_within_three_seconds(browser, large_report):
             page.open(large_report)
             page.wait_for(ALL_READY)
             taken.append(page.run("performance.now()"))
+            for picture in ("convergence", "importance", "interaction", "effects", "trust"):
+                assert page.run(f"document.getElementById('picture-{picture}') !== null")
             assert page.run("document.querySelectorAll('tr.row').length") == 50
             page.run("document.getElementById('next-page').click()")
             assert column(page, 1)[0] == "1949"

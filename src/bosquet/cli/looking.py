@@ -158,7 +158,7 @@ def _report(options: argparse.Namespace) -> int:
 
     study = _read(options)
     if len(study.history.complete) >= _MANY:
-        say(f"fitting a model to {len(study.history.complete)} trials, which may take minutes")
+        say(f"fitting a model to {len(study.history.complete)} trials, which may take a minute")
     written = write_report(study, options.out)
     print(f"report written to {printable(str(written))}", file=sys.stderr)
     return 0

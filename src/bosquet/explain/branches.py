@@ -32,9 +32,15 @@ class BranchBest:
     high: float
     """The interval of the objective at ``config``."""
     chance: float
-    """The probability that the branch has a configuration better than the best trial of all."""
+    """The probability that one more trial of the branch is a new best of the study: better than all
+    trials, by a thousandth of the spread of their values at least. The trial is the one of the
+    branch with the highest expected improvement."""
     gain: float
-    """By how much it is expected to be better: the average, none counting as zero."""
+    """That expected improvement: by how much it is better, on average, no better counting as 0."""
+    next_config: Config
+    """The configuration of that trial."""
+    room: float
+    """The probability that the branch has such a configuration anywhere, found or not."""
 
 
 def best_of_branch(
@@ -47,8 +53,10 @@ def best_of_branch(
     at = rows[:1]
     mean, sd = mixture.mean_and_sd(at)
     ends = sign * mixture.quantiles(at, interval_levels(level))[:, 0]
+    wanted = best - _noticed(best, mixture.spread)
+    chances, gains = mixture.improvement(rows, wanted)
+    next_one = int(np.argmax(gains))
     lowest = mixture.draws(_to_draw(rows)).min(axis=1)
-    gains = np.maximum(best - lowest, 0.0)
     return BranchBest(
         space.tree.path_label(path),
         space.from_unit(at)[0],
@@ -56,8 +64,10 @@ def best_of_branch(
         float(sd[0]),
         float(ends.min()),
         float(ends.max()),
-        float((gains > _noticed(best, mixture.spread)).mean()),
-        float(gains.mean()),
+        float(chances[next_one]),
+        float(gains[next_one]),
+        space.from_unit(rows[next_one : next_one + 1])[0],
+        max(float((lowest < wanted).mean()), float(chances[next_one])),
     )
 
 

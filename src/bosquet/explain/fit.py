@@ -3,39 +3,48 @@
 That is the model of the study's own strategy where it is a sum of components (`add-tree`,
 `additive`, `arc`, `flat-gp`, `independent`, `marginal`); for all others, the beliefs of `auto`.
 Beside the best hyper-parameters some plausible ones are kept, so that what is said later knows how
-little a few trials say about them.
+little a few trials say about them. The same holds of a graph that was learned: one chain of samples
+ends in one of many graphs that explain the trials about as well. So several chains are averaged by
+their evidence, beside one GP over all variables, which needs no graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Index
 from bosquet.data import Dataset, History, Trial
 from bosquet.errors import ModelError
+from bosquet.explain.held_out import widening
 from bosquet.models.covariance import AdditivePosterior
 from bosquet.models.fitting import with_prior
 from bosquet.models.laplace import laplace_draws
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.transform import Scale, Targets, transform
-from bosquet.strategies import STRATEGIES, Additive, Strategy
+from bosquet.space import Space
+from bosquet.strategies import STRATEGIES, Additive, AddTree, Strategy
 from bosquet.strategies.auto import rivals_on
 from bosquet.strategies.base import Task
 from bosquet.strategies.beliefs import weights_of
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import CovarianceStrategy, GPStrategy
+from bosquet.text import counted_text
 
 LEAST = 4  # complete trials, with two values at least
 MOST = 300  # trials that are fitted: the best ones, and others spread over the study
 _THETAS = 4  # hyper-parameters kept beside the best ones
+_FEW_THETAS = 1  # the same where there are several graphs, which differ more
 _ITERATIONS = 60  # of a fit that goes on from another one
+_AGAIN = 30  # iterations of a fit to part of the trials
 _LEAST_WEIGHT = 0.02  # of a belief that counts
 _FEW = 100  # trials up to which settings are looked for at length
+_CHAINS = 3  # of graphs
+_GRAPH_VARIABLES = 20  # beyond which no graph is learned to explain a study: that takes minutes
 _CLIMBS = 4  # steps from setting to setting, where no trial remembers one
 
 
@@ -62,6 +71,8 @@ class View:
     """Whether no other hyper-parameters of this model are more plausible."""
     known_noise: float | None
     """The variance of a target, where every trial has stated one."""
+    widening: float = 1.0
+    """What its standard deviations are to be multiplied by (`held_out`)."""
 
     @cached_property
     def posterior(self) -> AdditivePosterior:
@@ -87,6 +98,8 @@ class Belief:
     weight: float
     about: dict[str, Any]
     """What else the strategy says, as a learned graph."""
+    widening: float = 1.0
+    """By how much its intervals are wider than the fit alone says: trials put aside asked for it"""
 
 
 def fitted_trials(history: History) -> tuple[Trial, ...]:
@@ -95,7 +108,7 @@ def fitted_trials(history: History) -> tuple[Trial, ...]:
     values = {trial.value for trial in trials}
     if len(trials) < LEAST or len(values) < 2:
         failed = f" ({len(history.failed)} failed)" if history.failed else ""
-        found = f"{len(trials)} complete trials{failed}"
+        found = f"{counted_text(len(trials), 'complete trial')}{failed}"
         if len(trials) >= LEAST:
             found += f", all with the value {trials[0].value}"
         raise ModelError(
@@ -117,6 +130,8 @@ def strategies_for(history: History, strategy: Strategy | None) -> list[GPStrate
         strategy = _remembered(history)
     if isinstance(strategy, CovarianceStrategy | Additive):
         return [strategy]
+    if history.space.n_paths == 1 and len(history.space) > _GRAPH_VARIABLES:
+        return [AddTree()]
     return rivals_on(history.space)
 
 
@@ -137,16 +152,30 @@ def fit_views(
     """The beliefs that count, and their posteriors with several hyper-parameters each."""
     some = History(history.space, fitted_trials(history), history.direction)
     data = some.dataset()
-    found = [_Candidate.best(one, some, data) for one in strategies_for(history, strategy)]
-    weights = weights_of({one.strategy.name: one.evidence for one in found})
-    counted = [one for one in found if weights.get(one.strategy.name, 0.0) >= _LEAST_WEIGHT]
-    total = sum(weights[one.strategy.name] for one in counted)
+    found = [
+        one for rival in strategies_for(history, strategy) for one in _candidates(rival, some, data)
+    ]
+    weights = weights_of({str(i): one.evidence for i, one in enumerate(found)})
+    counted = {i: w for i, w in weights.items() if w >= _LEAST_WEIGHT}
     beliefs, views = [], []
-    for one in counted:
-        weight = weights[one.strategy.name] / total
-        beliefs.append(one.belief(weight))
-        views += one.views(weight, data)
+    for i, weight in counted.items():
+        one, share = found[int(i)], weight / sum(counted.values())
+        beliefs.append(one.belief(share))
+        views += one.views(share, data, _THETAS if len(counted) <= 2 else _FEW_THETAS)
     return beliefs, views
+
+
+def _candidates(strategy: GPStrategy[Any], history: History, data: Dataset) -> list[_Candidate]:
+    """The fit of a strategy; of one that learns a graph several, and one that needs none."""
+    first = _Candidate.best(strategy, history, data)
+    if not (isinstance(strategy, Additive) and strategy.graph == "learned" and strategy.residual):
+        return [first]
+    forgotten = [replace(trial, memory={}) for trial in history.trials]
+    fresh = History(history.space, forgotten, history.direction)
+    few = len(data.y) <= _FEW and len(history.space) <= _GRAPH_VARIABLES
+    chains = range(1, _CHAINS if few else 1)
+    others = [_Candidate.best(strategy, fresh, data, seed) for seed in chains]
+    return [first, *others, _Candidate.best(AddTree(), fresh, data)]
 
 
 def _climbs(strategy: GPStrategy[Any], task: Task) -> int:
@@ -170,21 +199,29 @@ class _Candidate:
     theta: Array
     evidence: float
     about: dict[str, Any]
+    space: Space
+    X: Array
+    """(n, d) the rows that it was fitted to."""
 
     @classmethod
-    def best(cls, strategy: GPStrategy[Any], history: History, data: Dataset) -> _Candidate:
-        task = Task(history.space, history)
-        fitted = strategy.fit(task, data, np.random.default_rng(0))
+    def best(
+        cls, strategy: GPStrategy[Any], history: History, data: Dataset, seed: int = 0
+    ) -> _Candidate:
+        space = history.space
+        task = Task(space, history)
+        fitted = strategy.fit(task, data, np.random.default_rng(seed))
         record = fitted.record
 
         def with_setting(setting: Setting, start: Any) -> _Candidate:
             targets = transform(data.y, data.noise, setting.strength)
-            model: Any = strategy.model_on(history.space, data.X, targets, setting)
+            model: Any = strategy.model_on(space, data.X, targets, setting)
             recalled = model.hyper.recall(start)
             starts = [model.hyper.mean if recalled is None else recalled]
             theta, value = model.fit(starts, _ITERATIONS)
             evidence = value + targets.log_jacobian
-            return cls(strategy, setting, model, targets, theta, evidence, fitted.about)
+            return cls(
+                strategy, setting, model, targets, theta, evidence, fitted.about, space, data.X
+            )
 
         best = with_setting(record.setting, record.theta)
         for _ in range(_climbs(strategy, task)):
@@ -204,15 +241,33 @@ class _Candidate:
             self.evidence,
             weight,
             self.about,
+            self.widening,
         )
 
-    def views(self, weight: float, data: Dataset) -> list[View]:
+    @cached_property
+    def widening(self) -> float:
+        """What trials put aside ask for."""
+        start = self.model.hyper.remember(self.theta)
+        targets, space, X = self.targets, self.space, self.X
+
+        def refitted(rows: Index) -> tuple[AdditivePosterior, float]:
+            some = Targets(targets.z[rows], targets.noise[rows], 0.0)
+            model: Any = self.strategy.model_on(space, X[rows], some, self.setting)
+            recalled = model.hyper.recall(start)
+            theta, _ = model.fit([model.hyper.mean if recalled is None else recalled], _AGAIN)
+            posterior = model.posterior(theta)
+            return posterior, float(np.exp(posterior.eta[-1]))
+
+        return widening(space, X, targets.z, targets.noise, refitted)
+
+    def views(self, weight: float, data: Dataset, more: int) -> list[View]:
         scale = Scale.of(data.y, self.setting.strength)
         noise = self.targets.noise
         known = None if np.isnan(noise).any() else float(np.median(noise))
         hyper, rng = self.model.hyper, np.random.default_rng(0)
         log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
-        more = laplace_draws(log_posterior, hyper, self.theta, _THETAS, rng)
-        thetas = [self.theta, *more]
+        thetas = [self.theta, *laplace_draws(log_posterior, hyper, self.theta, more, rng)]
         share = weight / len(thetas)
-        return [View(share, self.model, t, scale, t is self.theta, known) for t in thetas]
+        return [
+            View(share, self.model, t, scale, t is self.theta, known, self.widening) for t in thetas
+        ]

@@ -4,6 +4,11 @@ Glossary (V views, m rows, S draws, q levels)
     z       targets of a view: a view sees values through its own increasing map, `Scale`
     y       values with the sign that is minimised. Every view says z ~ N(mean, variance); the
             distribution of y is the weighted mixture of what these normals become under the maps
+    centre  the mean of y by a view: (V, m)
+
+A view that is too sure (`View.widening`) has its distribution of y stretched about its centre. So
+means stay what they are; stretching z instead would move them wherever the map is curved, without
+bound where it is an exponential function.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from bosquet.arrays import Array
 from bosquet.explain.fit import View
@@ -22,6 +27,8 @@ from bosquet.threads import one_thread
 
 DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_SHARES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
+_SPREAD = ndtri((np.arange(128) + 0.5) / 128)  # equally likely places of a normal distribution
 _REACH = 9.0  # standard deviations within which quantiles are looked for
 _HALVINGS = 60
 
@@ -55,6 +62,18 @@ class Mixture:
         """Of y: (q, m)."""
         return self._quantiles(*self._moments(X, noise), levels)
 
+    def improvement(self, X: Array, below: float) -> tuple[Array, Array]:
+        """The probability that y is lower than ``below``, and by how much on average: (m,) each."""
+        mean, variance = self._moments(X, noise=False)
+        centres = self._centres(mean, variance)
+        chance = self._below(np.full(len(X), below), mean, variance, centres)
+        gain = np.zeros(len(X))
+        for i, view in enumerate(self._views):
+            y = view.scale.to_y(mean[i][:, None] + np.sqrt(variance[i])[:, None] * _SPREAD)
+            y = _stretched(y, centres[i][:, None], view.widening)
+            gain += view.weight * np.maximum(below - y, 0.0).mean(axis=1)
+        return chance, gain
+
     def left_out(self, levels: Sequence[float]) -> tuple[Array, Array, Array]:
         """Mean, standard deviation and quantiles of each fitted trial's y, given all others."""
         mean, variance = self._left_out
@@ -63,7 +82,7 @@ class Mixture:
     def left_out_levels(self, y: Array) -> Array:
         """The probability of less than ``y``, of each fitted trial given all others."""
         mean, variance = self._left_out
-        return self._below(y, mean, np.sqrt(variance))
+        return self._below(y, mean, variance, self._centres(mean, variance))
 
     @cached_property
     def _left_out(self) -> tuple[Array, Array]:
@@ -88,38 +107,51 @@ class Mixture:
             variance[i] += view.noise if noise else 0.0
         return mean, variance
 
-    def _mean_and_sd(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        weights = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
+    def _quadrature(self, mean: Array, variance: Array) -> Array:
+        """y of each view at the nodes of a quadrature: (V, m, k)."""
         z = mean[..., None] + np.sqrt(variance)[..., None] * _NODES
-        y = np.array([view.scale.to_y(one) for view, one in zip(self._views, z, strict=True)])
-        centre = np.einsum("v,vmk,k->m", self._weights, y, weights)
-        away = y - centre[:, None]
+        return np.array([view.scale.to_y(one) for view, one in zip(self._views, z, strict=True)])
+
+    def _centres(self, mean: Array, variance: Array) -> Array:
+        return np.asarray(self._quadrature(mean, variance) @ _SHARES)
+
+    def _mean_and_sd(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        y = self._quadrature(mean, variance)
+        centres = y @ _SHARES
+        centre = self._weights @ centres
+        wider = np.array([view.widening for view in self._views])[:, None, None]
+        away = _stretched(y, centres[..., None], wider) - centre[:, None]
         size = size_of(away)
-        square = np.einsum("v,vmk,k->m", self._weights, (away / size) ** 2, weights)
+        square = np.einsum("v,vmk,k->m", self._weights, (away / size) ** 2, _SHARES)
         return centre, size * np.sqrt(square)
 
     def _quantiles(self, mean: Array, variance: Array, levels: Sequence[float]) -> Array:
-        sd = np.sqrt(variance)
-        ends = np.array([mean - _REACH * sd, mean + _REACH * sd])
-        scales = [view.scale for view in self._views]
-        at = np.array([scale.to_y(ends[:, i]) for i, scale in enumerate(scales)])  # (V, 2, m)
+        reach, centres = _REACH * np.sqrt(variance), self._centres(mean, variance)
+        at = np.array(
+            [
+                _stretched(view.scale.to_y(np.array([m - r, m + r])), centre, view.widening)
+                for view, m, r, centre in zip(self._views, mean, reach, centres, strict=True)
+            ]
+        )  # (V, 2, m)
         low = np.broadcast_to(at[:, 0].min(axis=0), (len(levels), mean.shape[1])).copy()
         high = np.broadcast_to(at[:, 1].max(axis=0), low.shape).copy()
         wanted = np.asarray(levels, dtype=float)[:, None]
         for _ in range(_HALVINGS):
             middle = 0.5 * low + 0.5 * high
-            below = self._below(middle, mean, sd)
+            below = self._below(middle, mean, variance, centres)
             low, high = (
                 np.where(below < wanted, middle, low),
                 np.where(below < wanted, high, middle),
             )
         return 0.5 * low + 0.5 * high
 
-    def _below(self, y: Array, mean: Array, sd: Array) -> Array:
+    def _below(self, y: Array, mean: Array, variance: Array, centres: Array) -> Array:
         """The probability of less than y."""
         below = np.zeros(np.shape(y))
+        sd = np.sqrt(variance)
         for i, view in enumerate(self._views):
-            below += view.weight * ndtr((view.scale.to_z(y) - mean[i]) / sd[i])
+            z = view.scale.to_z(_stretched(y, centres[i], 1.0 / view.widening))
+            below += view.weight * ndtr((z - mean[i]) / sd[i])
         return below
 
     # -- all rows together -------------------------------------------------------------------
@@ -136,13 +168,23 @@ class Mixture:
             if pairs:
                 mean, covariance = view.posterior.joint(X)
                 away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
-                found.append(view.scale.to_y(np.vstack([mean + away, mean - away])))
+                y = view.scale.to_y(np.vstack([mean + away, mean - away]))
+                if view.widening > 1.0:
+                    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+                    z = mean[:, None] + spread[:, None] * _NODES
+                    y = _stretched(y, view.scale.to_y(z) @ _SHARES, view.widening)
+                found.append(y)
         return np.vstack(found)
 
     def _pairs(self, n: int) -> list[int]:
         """How many pairs of draws each view has: as its weight says, none left over."""
         ends = np.round(np.cumsum(self._weights) / self._weights.sum() * max(n // 2, 1)).astype(int)
         return [int(k) for k in np.diff(ends, prepend=0)]
+
+
+def _stretched(y: Array, centre: Array, factor: float | Array) -> Array:
+    """Values about a centre, that much further away from it; as they are where it is 1."""
+    return np.asarray(factor * y + (1.0 - factor) * centre)
 
 
 def size_of(values: Array) -> float:

@@ -135,8 +135,8 @@ class Model:
     def best_predicted(self, *, per_branch: bool = True, level: float = LEVEL) -> list[BranchBest]:
         """The best configuration of each branch by the model, the best branch first.
 
-        Branches are those with trials and others, 32 at most; without ``per_branch`` the list has
-        the best of all only.
+        With it, what a further trial of the branch may bring. Branches are those with trials and
+        others, 32 at most; without ``per_branch`` the list has the best of all only.
         """
         known = self.history.dataset()
         of_path = self.space.tree.rows_by_path(known.X)
@@ -180,6 +180,10 @@ class Model:
         return list(self.space.tree.paths()) if few else []
 
     # -- parameters --------------------------------------------------------------------------
+
+    def parameters(self, branch: str | Mapping[str, Any] | None = None) -> list[str]:
+        """The qualified names of the parameters of a branch, choices of branches aside."""
+        return [one.qualified_name for one in self._variables(self._path(branch), None)]
 
     def effects(
         self,
@@ -270,9 +274,12 @@ class Model:
 def _belief_text(belief: Belief) -> str:
     kernel = {"se": "squared exponential", "matern52": "Matern-5/2"}.get(belief.kernel)
     transform = ", bad values compressed" if belief.strength else ""
+    wider = ""
+    if belief.widening > 1.0:
+        wider = f", intervals wider by {belief.widening:.2f} as trials put aside ask for"
     return (
         f"{belief.strategy}: {kernel or belief.kernel}{transform}, "
-        f"log evidence {belief.evidence:.1f}, weight {belief.weight:.2f}"
+        f"log evidence {belief.evidence:.1f}, weight {belief.weight:.2f}{wider}"
     )
 
 

@@ -14,9 +14,11 @@ from bosquet.plots.axes import bounds, position, ticks
 from bosquet.plots.source import history_of
 from bosquet.plots.theme import FAINT, GREY, figure, number, shade, spread_of, text
 from bosquet.space.tree import Dimension
-from bosquet.text import did_you_mean
+from bosquet.text import counted_text, did_you_mean
 
 _CLASSES = 5  # of values, with a colour each
+_LETTERS = 110  # of all names, beyond which they lean
+_LONG_NAME = 20  # characters of a leaning one
 _MOST = 14  # axes; parameters beyond them are left out
 
 
@@ -30,19 +32,27 @@ def parallel(source: Any, branch: str | None = None) -> Any:
     values = np.array([t.value for t in trials], dtype=float)
     best = number(float(_best(history, trials).value or 0.0), spread_of(values.tolist()))
     more = f"; {len(there) - _MOST} more parameters are not shown" if len(there) > _MOST else ""
-    title = f"{text(label or 'All trials')}: {len(trials)} trials, the best {best}"
+    found = counted_text(len(trials), "trial")
+    title = f"{text(label or 'All trials')}: {found}, the best {best}"
     made = figure(title, f"a line is a trial; blue ones are the best{more}", height=440)
     axes = there[:_MOST]
     _add_lines(made, history, axes, trials, values)
-    for i, dimension in enumerate(axes):
-        _add_axis(made, i, dimension.name, bounds(dimension), ticks(dimension))
     ends = [float(values.min()), float(values.max())]
     spread = spread_of(values.tolist())
     places = [(float(v), number(float(v), spread)) for v in np.linspace(ends[0], ends[1], 5)]
-    _add_axis(made, len(axes), "objective", ends, places)
+    scales = [(d.name, bounds(d), ticks(d)) for d in axes] + [("objective", ends, places)]
+    # Names beside each other have about so many characters' room.
+    leaning = max(len(name) for name, _, _ in scales) * len(scales) > _LETTERS
+    if leaning:
+        made.update_layout(margin={"t": 130, "r": 90}, height=500)
+        scales = [(name, ends, [places[0], places[-1]]) for name, ends, places in scales]
     hidden = {"visible": False, "fixedrange": True}
+    # All annotations at once: plotly copies those that are there when one is added.
     made.update_layout(
-        xaxis=hidden | {"range": [-0.6, len(axes) + 0.3]}, yaxis=hidden | {"range": [-0.06, 1.12]}
+        xaxis=hidden | {"range": [-0.6, len(axes) + 0.3]},
+        yaxis=hidden | {"range": [-0.06, 1.12]},
+        shapes=[_line(i) for i in range(len(scales))],
+        annotations=[note for i, scale in enumerate(scales) for note in _notes(i, *scale, leaning)],
     )
     return made
 
@@ -104,19 +114,36 @@ def _add_lines(
         )
 
 
-def _add_axis(
-    made: Any, i: int, name: str, ends: Sequence[float], places: Sequence[tuple[float, str]]
-) -> None:
-    made.add_shape(type="line", x0=i, x1=i, y0=0, y1=1, line={"color": FAINT, "width": 1.5})
-    made.add_annotation(x=i, y=1.09, text=f"<b>{text(name)}</b>", showarrow=False)
+def _line(i: int) -> dict[str, Any]:
+    """The i-th axis."""
+    return {
+        "type": "line",
+        "x0": i,
+        "x1": i,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": FAINT, "width": 1.5},
+    }
+
+
+def _notes(
+    i: int, name: str, ends: Sequence[float], places: Sequence[tuple[float, str]], leaning: bool
+) -> list[dict[str, Any]]:
+    """The name of the i-th axis, and what stands at its places; of many axes only the ends do."""
+    title: dict[str, Any] = {"x": i, "y": 1.09, "text": f"<b>{text(name)}</b>", "showarrow": False}
+    if leaning:
+        place = {"y": 1.03, "textangle": -25, "xanchor": "left", "yanchor": "bottom"}
+        title |= place | {"text": f"<b>{text(name, _LONG_NAME)}</b>"}
     heights = _unit([place for place, _ in places], ends)
-    for height, (_, shown) in zip(heights, places, strict=True):
-        made.add_annotation(
-            x=i,
-            y=float(height),
-            text=shown,
-            showarrow=False,
-            xanchor="right",
-            xshift=-4,
-            font={"size": 11, "color": GREY},
-        )
+    return [title] + [
+        {
+            "x": i,
+            "y": float(height),
+            "text": shown,
+            "showarrow": False,
+            "xanchor": "right",
+            "xshift": -4,
+            "font": {"size": 11, "color": GREY},
+        }
+        for height, (_, shown) in zip(heights, places, strict=True)
+    ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
-from bosquet.explain import Effect, Importance
+from bosquet.explain import Effect, Importance, Model
 from bosquet.plots.axes import axis, is_number, shown
 from bosquet.plots.source import model_for
 from bosquet.plots.theme import (
@@ -28,6 +28,7 @@ _COLUMNS = 3
 _TICKS = 4  # of a panel
 _MOST = 12  # effects in one figure
 _BARS = 20  # parameters in one figure of importance
+_LONG_NAME = 32  # characters of a name beside a bar
 _WEAK = 0.02  # shares of interactions below it are not worth a sentence
 
 
@@ -41,10 +42,14 @@ def effects(
     ``branch`` is as in `Model.effects`. Ticks at the lower edge are the branch's trials.
     """
     model = model_for(source)
+    left = 0
+    if parameters is None:
+        parameters, left = _most_important(model, branch)
     found = model.effects(branch, parameters)
     if not found:
         raise ModelError("this branch has no parameters, and so nothing has an effect there")
-    more = f"; {len(found) - _MOST} smaller ones are not shown" if len(found) > _MOST else ""
+    left += max(0, len(found) - _MOST)
+    more = f"; {left} less important ones are not shown" if left else ""
     space, label = model.space, found[0].branch
     first = found[0]
     where = f"In {text(label)}, " if label else ""
@@ -64,6 +69,20 @@ def effects(
     for i, effect in enumerate(found):
         _add_effect(made, effect, _of(space, effect.parameter), trials, i, columns, rows, span)
     return made
+
+
+def _most_important(
+    model: Model, branch: str | Mapping[str, Any] | None
+) -> tuple[list[str] | None, int]:
+    """The parameters of a branch that are drawn, None for all, and how many are not.
+
+    Chosen before their effects are computed, which takes its time for each of them.
+    """
+    there = model.parameters(branch)
+    if len(there) <= _MOST:
+        return None, 0
+    ranked = [one.parameter for one in model.importance() if one.parameter in there]
+    return ranked[:_MOST], len(there) - min(_MOST, len(ranked))
 
 
 def _of(space: Space, qualified: str) -> Dimension:
@@ -206,31 +225,34 @@ def importance(source: Any) -> Any:
     more = f"; {len(found) - _BARS} smaller ones are not shown" if len(found) > _BARS else ""
     made = figure(
         title,
-        f"where a parameter is active; lines: 90 % intervals{more}",
+        f"bars: standard deviation of the objective; lines: 90 % intervals{more}",
         height=140 + 28 * len(shown_ones),
     )
     for kind, colour, legend in (
         ("parameter", BLUE, "parameter"),
         ("choice", ORANGE, "choice of a branch"),
     ):
-        some = [one for one in shown_ones if one.kind == kind]
+        some = {i: one for i, one in enumerate(shown_ones) if one.kind == kind}
         if some:
             _add_bars(made, some, colour, legend)
-    order = [text(one.parameter) for one in shown_ones]
+    # Places, not names: long names that differ at their end only are the same when they are cut.
     made.update_yaxes(
-        categoryorder="array", categoryarray=order, ticks="outside", tickcolor="rgba(0,0,0,0)"
+        tickvals=list(range(len(shown_ones))),
+        ticktext=[text(one.parameter, _LONG_NAME) for one in shown_ones],
+        ticks="outside",
+        tickcolor="rgba(0,0,0,0)",
     )
-    made.update_xaxes(
-        title="standard deviation of the objective when this alone changes", rangemode="tozero"
-    )
+    made.update_xaxes(title="sd when this alone changes", rangemode="tozero", tickangle=0, nticks=6)
     made.update_layout(legend={"y": -60 / (28 * len(shown_ones) + 30)})
     return made
 
 
-def _add_bars(made: Any, some: Sequence[Importance], colour: str, legend: str) -> None:
+def _add_bars(made: Any, at: Mapping[int, Importance], colour: str, legend: str) -> None:
+    """Bars at given places, from the bottom up."""
+    some = list(at.values())
     made.add_bar(
         x=[one.sd for one in some],
-        y=[text(one.parameter) for one in some],
+        y=list(at),
         orientation="h",
         name=legend,
         marker={"color": faded(colour, 0.75), "line": {"width": 0}},

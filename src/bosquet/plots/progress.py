@@ -20,9 +20,10 @@ from bosquet.plots.theme import (
     spread_of,
     text,
 )
-from bosquet.text import must_be_one_of
+from bosquet.text import counted_text, must_be_one_of
 
 Against = Literal["trials", "time"]
+_FEW = 8  # trials
 _COLOURED = 5  # branches with a colour of their own
 
 
@@ -39,6 +40,8 @@ def convergence(source: Any, *, against: Against = "trials") -> Any:
     _add_failures(made, history, when)
     values = [trial.value for trial in complete if trial.value is not None]
     made.update_xaxes(title=axis)
+    if against == "trials" and len(history) <= _FEW:
+        made.update_xaxes(dtick=1)  # there is no half a trial
     made.update_yaxes(title="objective", type="log" if is_wide(values) else "linear")
     return made
 
@@ -75,13 +78,15 @@ def _found(history: History) -> tuple[str, str]:
     """Title and subtitle."""
     n, failed = len(history), len(history.failed)
     best = history.best
-    counted = f"{n} trials" + (f", {failed} failed" if failed else "")
+    counted = counted_text(n, "trial") + (f", {failed} failed" if failed else "")
     if best is None:
         return "No trial has brought a value", counted
     values = [trial.value for trial in history.complete if trial.value is not None]
     shown = number(best.value or 0.0, spread_of(values))
     after = sum(trial.number > best.number for trial in history.trials)
-    since = f"{after} trials since brought nothing better" if after else "the last trial"
+    since = "the last trial"
+    if after:
+        since = f"{counted_text(after, 'trial')} since brought nothing better"
     return f"Best {shown}, in trial {best.number}", f"{counted}; {since}"
 
 

@@ -24,10 +24,12 @@ from bosquet.plots.theme import (
     spread_of,
     text,
 )
+from bosquet.text import counted_text
 
 _ROW = 44  # pixels of a branch
 _MOST = 24  # branches drawn, the best first
 _HOPE = 0.05  # chances below it are called unlikely
+_LONG_NAME = 26  # characters of a label: what is beside it stays free
 _SIZES = 10, 26  # of a node, by its share of the trials
 
 
@@ -53,7 +55,7 @@ def tree(source: Any) -> Any:
     """Every branch with its trials, failures, best value, and the best that the model sees there.
 
     The circles at the left grow with the trials of a branch; their colour is the chance that the
-    branch has something better than the best trial of all.
+    next trial of the branch is a new best of the study (`BranchBest.chance`).
     """
     history = history_of(source)
     model, reason = model_or_reason(source)
@@ -107,18 +109,18 @@ def _title(branches: list[Branch]) -> str:
     told = f"{text(best.label)} is best so far"
     if len(branches) == 1:
         value = 0.0 if best.best is None else best.best.value or 0.0
-        told = f"The best of {len(best.trials)} trials has {number(value)}"
+        told = f"The best of {counted_text(len(best.trials), 'trial')} has {number(value)}"
     hopes = [branch for branch in branches if branch.predicted]
     if not hopes:
         return told
     most = max(hopes, key=lambda b: b.predicted.chance if b.predicted else 0.0)
     chance = most.predicted.chance if most.predicted else 0.0
     if chance < _HOPE:
-        return f"{told}; a new best is unlikely anywhere"
+        return f"{told}; the next trial is unlikely to be a new best anywhere"
     if len(branches) == 1:
-        return f"{told}; the chance of a better one is {percent(chance)}"
+        return f"{told}; the chance that the next is better is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
-    return f"{told}; a new best is most likely {where} ({percent(chance)})"
+    return f"{told}; the next trial is most likely a new best {where} ({percent(chance)})"
 
 
 def _subtitle(history: History, branches: list[Branch]) -> str:
@@ -126,7 +128,10 @@ def _subtitle(history: History, branches: list[Branch]) -> str:
         {history.space.path_label(t.config) for t in history.trials} - {b.label for b in branches}
     )
     more = f"; {left} more branches with trials are not shown" if left else ""
-    return f"circle: trials; colour: chance of a new best; diamonds: what the model expects{more}"
+    return (
+        "circle: trials; colour: chance that the next trial there is a new best; diamonds: the "
+        f"best that the model expects{more}"
+    )
 
 
 # -- the tree --------------------------------------------------------------------------------
@@ -171,7 +176,7 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         x=[at[prefix][0] for prefix, _ in shown],
         y=[at[prefix][1] for prefix, _ in shown],
         mode="markers+text",
-        text=[text(prefix[-1]) if prefix else "" for prefix, _ in shown],
+        text=[text(prefix[-1], _LONG_NAME) if prefix else "" for prefix, _ in shown],
         # A leaf has its row for itself; above it, its label would cross the lines to its siblings.
         textposition=["middle right" if _is_leaf(*one) else "top left" for one in shown],
         cliponaxis=False,
@@ -186,9 +191,13 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
             "opacity": 1.0,
         },
         hovertext=[
-            f"{text(', '.join(prefix) or 'all')}<br>{n} trials, "
+            f"{text(', '.join(prefix) or 'all')}<br>{counted_text(n, 'trial')}, "
             f"{sum(b.failed for b in below)} failed"
-            + ("" if chance is None else f"<br>chance of a new best {percent(chance)}")
+            + (
+                ""
+                if chance is None
+                else f"<br>chance that the next trial is a new best: {percent(chance)}"
+            )
             for (prefix, below), n, chance in zip(shown, trials, chances, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -197,23 +206,27 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
 
 def _add_counts(made: Any, branches: list[Branch], rows: dict[str, float]) -> None:
     """Between the tree and the values: trials, failures, the chance of more."""
+    notes = []
     for branch in branches:
-        counted = f"{len(branch.trials)} trials"
+        counted = counted_text(len(branch.trials), "trial")
         if branch.failed:
             counted += f", <span style='color:{RED}'>{branch.failed} failed</span>"
         if branch.predicted is not None:
-            counted += f"<br>new best: {percent(branch.predicted.chance)}"
-        made.add_annotation(
-            x=0.455,
-            xref="paper",
-            y=rows[branch.label],
-            yref="y",
-            text=counted,
-            showarrow=False,
-            xanchor="left",
-            align="left",
-            font={"size": 12},
+            counted += f"<br>next one best: {percent(branch.predicted.chance)}"
+        notes.append(
+            {
+                "x": 0.455,
+                "xref": "paper",
+                "y": rows[branch.label],
+                "yref": "y",
+                "text": counted,
+                "showarrow": False,
+                "xanchor": "left",
+                "align": "left",
+                "font": {"size": 12},
+            }
         )
+    made.update_layout(annotations=notes)
 
 
 def _add_values(

@@ -13,7 +13,7 @@ from bosquet.space import Choice
 from bosquet.space.parameter import Parameter
 from bosquet.text import listed
 
-_HOPE = 0.05  # the chance of a better configuration from which on a branch is worth more trials
+_HOPE = 0.05  # the room for a better configuration from which on a branch is worth more trials
 _HOPELESS = 0.01
 _EDGE = 0.01  # of the range of a parameter, as its unit coordinate counts it
 _FEW_VALUES = 5  # of an integer: one with fewer is at a bound by chance
@@ -48,15 +48,16 @@ def _hope_text(branches: list[BranchBest]) -> str:
     """Which branch is worth more trials, and what they may gain."""
     most = max(branches, key=lambda branch: branch.gain, default=None)
     where = f" in {most.branch}" if most is not None and most.branch else ""
-    if most is None or most.chance < _HOPE:
+    if most is None or most.room < _HOPE:
         everywhere = " on any branch" if len(branches) > 1 else ""
         return (
             "More trials of this space are hardly worth it: the model sees a chance below "
             f"{100 * _HOPE:.0f}\u00a0% of a better configuration{everywhere}."
         )
     return (
-        f"More trials are worth most{where}: the model gives {_percent(most.chance)} to a better "
-        f"configuration there, and expects the best value to improve by {most.gain:.2g}."
+        f"More trials are worth most{where}: the model gives the next one there a chance of "
+        f"{_percent(most.chance)} to be a new best, and expects it to improve the best value by "
+        f"{most.gain:.2g} on average."
     )
 
 
@@ -64,7 +65,7 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     """Which branches can be left out of further runs."""
     best = history.best
     own = "" if best is None else history.space.path_label(best.config)
-    hopeless = [b.branch for b in branches if b.chance < _HOPELESS and b.branch not in ("", own)]
+    hopeless = [b.branch for b in branches if b.room < _HOPELESS and b.branch not in ("", own)]
     if not hopeless:
         return ""
     each = " each" if len(hopeless) > 1 else ""

@@ -81,7 +81,7 @@ def sections(history: History, source: Any) -> list[Section]:
         Section(
             "parallel",
             "Trials side by side",
-            "Every line is a trial of the branch; drag along an axis to pick some.",
+            "Every line is a trial of the branch, from axis to axis; blue ones are the best.",
             {name: partial(plots.parallel, history, label) for name, label in by_branch.items()},
             wide=True,
             scrolls=True,

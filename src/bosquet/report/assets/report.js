@@ -18,7 +18,7 @@ function showSummary(content) {
   document.title = content.title;
   byId("title").textContent = content.title;
   const { complete, failed, pending } = content.counts;
-  const counts = [`${complete + failed} trials`, failed ? `${failed} failed` : "", pending ? `${pending} running or waiting` : ""];
+  const counts = [`${complete + failed} trial${complete + failed === 1 ? "" : "s"}`, failed ? `${failed} failed` : "", pending ? `${pending} running or waiting` : ""];
   byId("facts").textContent = [...counts, content.direction, ...content.facts].filter(Boolean).join(" \u00b7 ");
   byId("made").textContent = `Made by bosquet on ${new Date(content.made).toLocaleString()}. This page loads nothing from elsewhere.`;
   showBest(content);
