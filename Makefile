@@ -14,8 +14,8 @@ KEPT := $(filter-out evaluations,$(basename $(basename $(notdir $(wildcard exper
 # where there is one (PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL); TORCH=... chooses another.
 TORCH ?= torch==2.13.0
 # Tests of what `pip install bosquet` alone brings.
-CORE := tests/acquisition tests/data tests/explain tests/kernels tests/models tests/search tests/space \
-	tests/strategies tests/test_asking.py tests/test_best.py tests/test_graphs.py tests/test_import.py \
+CORE := tests/acquisition tests/data tests/kernels tests/models tests/search tests/space \
+	tests/test_asking.py tests/test_best.py tests/test_graphs.py tests/test_import.py \
 	tests/test_linalg.py tests/test_messages.py tests/test_optimizer.py tests/test_text.py
 # Into the environment of the target; --quiet says nothing when all is well, an error still shows.
 INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check

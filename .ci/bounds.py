@@ -1,4 +1,4 @@
-"""Prints the lower bounds of bosquet's own dependencies as exact versions, for `pip install`."""
+"""Prints the lower bounds of what the core tests need as exact versions, for `pip install`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+EXTRAS = ("forest", "dataframe", "configspace")
 
 
 def oldest(project: Path = PROJECT) -> list[str]:
     """``numpy==1.26`` for ``numpy>=1.26``."""
     with project.open("rb") as file:
-        dependencies = tomllib.load(file)["project"]["dependencies"]
-    return [dependency.replace(">=", "==") for dependency in dependencies]
+        declared = tomllib.load(file)["project"]
+    extras = declared["optional-dependencies"]
+    needed = [*declared["dependencies"], *(one for extra in EXTRAS for one in extras[extra])]
+    return [dependency.replace(">=", "==") for dependency in needed]
 
 
 if __name__ == "__main__":

@@ -34,8 +34,9 @@ class Command:
 
     Args:
         template: the command, with places for the parameters: ``{alpha}`` is a value,
-            ``{?alpha:--alpha {alpha}}`` is there only where ``alpha`` is active, ``{trial}`` is the
-            number of the trial.
+            ``{?alpha:--alpha {alpha}}`` is there only where ``alpha`` is active,
+            ``{?fast=true:--fast}`` only where ``fast`` is true, ``{trial}`` is the number of the
+            trial.
         space: the space whose parameters the template names; it is checked against it.
         read: where the value is: ``"stdout"`` (the last line that is not empty, a number and
             nothing else), ``"json:FILE"`` or ``"json:FILE:key"``, the number in a JSON file that
