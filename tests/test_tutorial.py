@@ -1,12 +1,18 @@
 """The tutorial works: its files are written, its commands run, and what they print is compared."""
 
+import contextlib
+import io
 import os
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from bosquet.cli import main
 
 ROOT = Path(__file__).parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial"
@@ -33,28 +39,49 @@ def run_commands(step, needs=""):
 
     A command without an output below it must print nothing but messages.
     """
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     printed, compared = "", []
     all_blocks = blocks(step)
     for (kind, code), (after, _) in zip(all_blocks, [*all_blocks[1:], ("", "")], strict=True):
         if kind == "sh" + needs:
-            printed = ""
-            for line in code.splitlines():
-                done = subprocess.run(
-                    line,
-                    shell=True,
-                    capture_output=True,
-                    text=True,
-                    timeout=PATIENCE,
-                    env=os.environ | {"PATH": path, "COLUMNS": "100"},
-                )
-                assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-                printed += done.stdout
+            printed = "".join(run(line) for line in code.splitlines())
             if not after.startswith("text output"):
                 compared.append((printed, ""))
         elif kind == "text output" + needs:
             compared.append((printed, code))
     return compared
+
+
+def run(line):
+    """What a command prints. Most run in this process, which has all that they import."""
+    program, *arguments = shlex.split(line)
+    script = Path(arguments[0])
+    if program == "python" and script.suffix == ".py" and "__main__" in script.read_text():
+        return run_apart(line)  # its workers, or Ray's, import the script
+    with contextlib.redirect_stdout(io.StringIO()) as out, pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path.cwd()))
+        if program == "bosquet":
+            assert main(arguments) == 0, line
+        elif script.suffix == ".py":
+            patch.setattr(sys, "argv", arguments)
+            runpy.run_path(arguments[0], run_name="__main__")
+        else:
+            assert arguments[0] == "-c"
+            exec(arguments[1], {})
+    return out.getvalue()
+
+
+def run_apart(line):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        line,
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env=os.environ | {"PATH": path},
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def is_like(printed, expected):
@@ -70,6 +97,8 @@ def test_the_step(step, tmp_path, monkeypatch):
     if step == "several-at-once":
         pytest.importorskip("distributed")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delitem(sys.modules, "problem", raising=False)  # of another step, in its folder
     write_files(STEPS[: STEPS.index(step) + 1])
     compared = run_commands(step)
     assert compared
