@@ -48,7 +48,7 @@ package: $(VENV)/.dev
 # and no page is left out; and nothing is loaded from the network, to build or to read it.
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -W -n -q --keep-going docs build/docs
-	$(BIN)/python .ci/offline.py build/docs
+	$(BIN)/python .ci/site.py build/docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

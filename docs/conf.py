@@ -48,6 +48,7 @@ python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!bosquet\.).*"),
     (r"py:.*", r"bosquet\..*\b(Array|Bools|Index|Config|Objective|Callback|By|Method|Rng|P)"),
+    (r"py:.*", r"bosquet\.(models|space\.tree|strategies\.candidates|data\.history)\..*"),
     (r"py:.*", r"bosquet\.[a-z_.]+\.[A-Z]\w*(Name|Model|Kind|Features|Offsets|Steps|Sees)"),
 ]
 

@@ -34,6 +34,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
         Turbo,
     )
 }
+"""The classes by name: what ``strategy=`` takes."""
 
 __all__ = [
     "HTBO",

@@ -1,6 +1,6 @@
-"""Refuses a built site that would load anything from the network.
+"""Refuses a built site that would load anything from the network, or lacks its reference.
 
-    python .ci/offline.py build/docs
+    python .ci/site.py build/docs
 
 Links that a reader may follow are fine; scripts, styles, fonts and pictures must be in the site.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+
+import bosquet
 
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\bsrc=["']?(?:https?:)?//[^"'\s>]+"""
@@ -30,6 +32,13 @@ def loaded(site: Path) -> list[str]:
     return found
 
 
+def undescribed(site: Path) -> list[str]:
+    """Public names without an entry; a directive that Sphinx took for text makes none."""
+    pages = "".join(page.read_text(encoding="utf-8") for page in site.glob("reference/*.html"))
+    names = [name for name in bosquet.__all__ if name not in ("benchmarks", "plots", "strategies")]
+    return [name for name in names if f'id="bosquet.{name}"' not in pages]
+
+
 def main() -> None:
     site = Path(sys.argv[1])
     pages = len(list(site.rglob("*.html")))
@@ -37,6 +46,8 @@ def main() -> None:
         raise SystemExit(f"{site} has no pages")
     if found := loaded(site):
         raise SystemExit("\n".join(["the site would load from the network:", *found]))
+    if names := undescribed(site):
+        raise SystemExit(f"the reference has no entry for {', '.join(names)}")
     print(f"{pages} pages, which load nothing from the network")
 
 
