@@ -5,16 +5,22 @@ BIN := $(VENV)/bin
 # What needs PyTorch or Ray has an environment of its own.
 BOTORCH := .venv-botorch
 RAY := .venv-ray
+# The oldest versions that pyproject.toml allows.
+OLDEST := .venv-oldest
 # Scripts of experiments/ whose results are kept in experiments/results, under the same name.
 # evaluations are not results but what experiments/models.py fits its models to.
 KEPT := $(filter-out evaluations,$(basename $(basename $(notdir $(wildcard experiments/results/*)))))
 # PyPI's PyTorch for Linux comes with several GB for GPUs. A version makes pip take a CPU build of it
 # where there is one (PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL); TORCH=... chooses another.
 TORCH ?= torch==2.13.0
+# Tests of what `pip install bosquet` alone brings.
+CORE := tests/acquisition tests/data tests/kernels tests/models tests/search tests/space \
+	tests/test_asking.py tests/test_best.py tests/test_graphs.py tests/test_import.py \
+	tests/test_linalg.py tests/test_messages.py tests/test_optimizer.py tests/test_text.py
 # Into the environment of the target; --quiet says nothing when all is well, an error still shows.
 INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-botorch test-ray package lint format bench peers pages clean
+.PHONY: demo test test-botorch test-ray test-oldest package docs lint format bench peers pages stamps clean
 
 demo: $(VENV)/.demo
 	$(BIN)/bosquet demo
@@ -30,9 +36,19 @@ test-botorch: $(BOTORCH)/.tests
 test-ray: $(RAY)/.tests
 	$(RAY)/bin/python -m pytest tests/integrations/test_ray_tune.py
 
+# What needs no extra, on the lower bounds of pyproject.toml.
+test-oldest: $(OLDEST)/.tests
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto $(CORE)
+
 # The sdist and the wheel, tried in a fresh environment of PYTHON; KEEP=dist keeps them.
 package: $(VENV)/.dev
 	$(BIN)/python .ci/package.py --python $(PYTHON) $(if $(KEEP),--keep $(KEEP))
+
+# The documentation site, in build/docs/index.html: every warning is an error, so no link is broken
+# and no page is left out; and nothing is loaded from the network, to build or to read it.
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -W -n -q --keep-going docs build/docs
+	$(BIN)/python .ci/site.py build/docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -56,7 +72,11 @@ peers: $(VENV)/.peers
 pages: $(VENV)/.dev
 	for name in $(KEPT); do echo docs/results/$$name.md; $(BIN)/python experiments/$$(echo $$name | tr - _).py --page > /dev/null || exit 1; done
 
-$(VENV)/.made $(BOTORCH)/.made $(RAY)/.made:
+# Dates and commits of the pages, in docs/results/index.md.
+stamps: $(VENV)/.dev
+	$(BIN)/python experiments/stamps.py
+
+$(VENV)/.made $(BOTORCH)/.made $(RAY)/.made $(OLDEST)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bosquet needs Python 3.11 or newer; set PYTHON=...")'
 	@echo "Making a virtual environment in $(@D) (once)"
 	@$(PYTHON) -m venv $(@D)
@@ -84,8 +104,14 @@ $(BOTORCH)/.tests: $(BOTORCH)/.made pyproject.toml
 
 $(RAY)/.tests: $(RAY)/.made pyproject.toml
 	@echo "Installing bosquet and Ray into $(RAY) (once)"
-	@$(INSTALL) -e '.[ray]' 'pytest>=8.2'
+	@$(INSTALL) -e '.[ray,forest]' 'pytest>=8.2'
+	@touch $@
+
+# ">=" becomes "==": the lower bounds of what is always installed, and tests that run with them.
+$(OLDEST)/.tests: $(OLDEST)/.made pyproject.toml
+	@echo "Installing bosquet on the oldest versions that it allows into $(OLDEST) (once)"
+	@$(INSTALL) -e . $$($(@D)/bin/python .ci/bounds.py) 'pytest>=8.2' 'pytest-xdist>=3.6' 'hypothesis>=6.100'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(BOTORCH) $(RAY) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BOTORCH) $(RAY) $(OLDEST) build docs/project .pytest_cache .mypy_cache .ruff_cache .hypothesis

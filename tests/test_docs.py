@@ -9,13 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+# Without the copies that a build of the site makes of pages at the root.
+PAGES = sorted(
+    page
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    if page.parent.name != "project"
+)
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def run_examples(page, needs=""):
+def run_examples(page, needs="", known=()):
     """Runs the examples of a page and compares outputs; ``needs`` marks what make test lacks."""
-    namespace: dict[str, object] = {"__name__": "example"}
+    namespace: dict[str, object] = {"__name__": "example", **dict(known)}
     printed = ""
     for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python" + needs:
@@ -29,6 +34,17 @@ def run_examples(page, needs=""):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_of_the_page(page):
     run_examples(page)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the other libraries
+def test_examples_of_other_libraries(tmp_path, monkeypatch):
+    pytest.importorskip("smac", reason="the extra 'peers' is not installed")
+    pytest.importorskip("hyperopt")
+    monkeypatch.chdir(tmp_path)  # SMAC3 writes there
+    page = ROOT / "docs" / "guides" / "coming-from.md"
+    namespace = {}
+    exec(next(code for _, code in BLOCK.findall(page.read_text(encoding="utf-8"))), namespace)
+    run_examples(page, " needs-peers", namespace)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

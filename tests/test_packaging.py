@@ -15,7 +15,7 @@ INSTALL = (ROOT / "docs" / "guides" / "install.md").read_text(encoding="utf-8")
 
 
 def files_with_hints():
-    places = [ROOT / "README.md", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    places = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for folder in ("src", "experiments"):
         places += (ROOT / folder).rglob("*.py")
     return sorted(set(places))

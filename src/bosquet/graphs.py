@@ -94,7 +94,8 @@ def junction_tree(vertices: Sequence[int], edges: Iterable[Edge], root: int = 0)
 
     _, tree = _decomposition(vertices, edges)
     top = sorted(tree.nodes, key=sorted)[root]
-    parent_of = dict(nx.bfs_predecessors(tree, top, sort_neighbors=lambda b: sorted(b, key=sorted)))
+    links = nx.bfs_edges(tree, top, sort_neighbors=lambda b: sorted(b, key=sorted))
+    parent_of = {below: above for above, below in links}
     order = [top, *parent_of]
     position = {bag: i for i, bag in enumerate(order)}
     return JunctionTree(

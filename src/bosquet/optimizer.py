@@ -23,9 +23,17 @@ from bosquet.threads import one_thread
 class Optimizer:
     """Proposes configurations and learns from their results.
 
-    ``history`` starts from trials that have ended before; ``candidates`` restricts proposals to a
-    given finite set; ``initial`` configurations are proposed first, then the space's defaults if
-    it declares any. Proposals depend on the seed and on the trials only.
+    It evaluates nothing and stores nothing: `ask` for a trial, evaluate its configuration wherever
+    you like, `tell` the value. Proposals depend on the seed and on the trials only.
+
+    Args:
+        space: what to search.
+        strategy: the name of a strategy, or a `Strategy`.
+        seed: the same seed and the same calls give the same proposals; None draws one.
+        direction: ``"minimize"`` or ``"maximize"``: which values are better.
+        history: trials that have ended before, to continue from.
+        candidates: a finite set of configurations to choose from, instead of the whole space.
+        initial: configurations to propose first, before the space's defaults if it declares any.
     """
 
     def __init__(
@@ -88,10 +96,15 @@ class Optimizer:
     @overload
     def ask(self, n: int) -> list[Trial]: ...
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next trial, or a list of ``n`` to run in parallel.
+        """The next trial, or a list of them to run in parallel.
 
-        The list is shorter when fewer configurations are left. When none is, SpaceExhausted is
-        raised; SpaceError when none was found that satisfies the constraints.
+        Args:
+            n: how many to put into a list, which is shorter when fewer configurations are left;
+                None returns one trial.
+
+        Raises:
+            SpaceExhausted: when every configuration has been proposed.
+            SpaceError: when none was found that satisfies the constraints.
         """
         wanted = 1 if n is None else positive_integer(n, "n")
         number = self._next_number
@@ -137,7 +150,13 @@ class Optimizer:
     def follow(
         self, ended: Iterable[Trial], pending: Iterable[Trial], seed: int | None = None
     ) -> None:
-        """Takes over a shared study as it is: its trials, other processes' included, its seed."""
+        """Takes over a shared study as it is, other processes' trials included.
+
+        Args:
+            ended: all trials that have ended.
+            pending: all trials that are being evaluated.
+            seed: that of the study; None keeps this optimizer's.
+        """
         self.seed = self.seed if seed is None else checked_seed(seed)
         ended = tuple(ended)
         known = {trial.number for trial in self.history.trials}
@@ -160,8 +179,11 @@ class Optimizer:
     ) -> Trial:
         """Records a result and returns the ended trial.
 
-        A configuration instead of a trial ends the pending trial that has it, or else adds a
-        known point. NaN and infinite values are recorded as failures.
+        Args:
+            trial: what `ask` returned. A configuration ends the pending trial that has it, or else
+                adds a point known from elsewhere.
+            value: a number or an `Evaluation`. NaN and infinities are recorded as failures.
+            noise_variance: the variance of this value, if it is known; 0 if it is exact.
         """
         if not isinstance(value, Evaluation):
             value = Evaluation(value, noise_variance)
@@ -170,7 +192,12 @@ class Optimizer:
         return self._end(self._find(trial).completed(value))
 
     def tell_failure(self, trial: Trial | Mapping[str, Any], reason: str) -> Trial:
-        """Records that an evaluation failed, and why."""
+        """Records that an evaluation failed; later proposals keep away from such places.
+
+        Args:
+            trial: what `ask` returned, or its configuration.
+            reason: why, for people: it is shown in reports, where alike reasons are counted.
+        """
         return self._end(self._find(trial).failed(reason))
 
     def _find(self, trial: Trial | Mapping[str, Any]) -> Trial:

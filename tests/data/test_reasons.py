@@ -62,6 +62,6 @@ def test_reasons_of_different_causes_are_not(one, other):
 
 @pytest.mark.parametrize("unit", ["a", "0", "f-", "/", "[(", "'", "1e", "x=1,", ". .. ..."])
 def test_odd_reasons_take_no_time(unit):
-    started = time.perf_counter()
+    started = time.process_time()  # whatever else the machine does
     alike(unit * 100_000, bq.Space({"m": bq.Choice([unit, "b"])}))
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -12,6 +12,7 @@ import pytest
 import bosquet as bq
 from tests.support import present
 from tests.test_docs import ROOT
+from tests.test_tutorial import is_like, run_commands, write_files
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -372,3 +373,13 @@ def test_the_page(home):
     ended = run(PAGE)
     assert ended.returncode == 0, ended.stdout
     assert list(home.glob("ray_results/train_*"))
+
+
+@pytest.mark.usefixtures("home")
+def test_the_tutorial(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
+    write_files(["first-study"])
+    write_files(["several-at-once"], "needs-ray")
+    ((printed, expected),) = run_commands("several-at-once", " needs-ray")
+    assert is_like(printed, expected), printed

@@ -53,6 +53,16 @@ def filled(template, config, trial=0):
             ["p", '{"a": -0.5}'],
             ["p", '{"a": 1e-05}', '{"n": 3, "l": {}}', "7"],
         ),
+        (
+            "p {a} {?m=deep:-n {n} {?k=y:-q {q}}}",
+            ["p", "-0.5"],
+            ["p", "1e-05", "-n", "3", "-q", "7"],
+        ),
+        (
+            "p {a} {?m=plain:--plain} {?n:{n}} {?q:{q}}",
+            ["p", "-0.5", "--plain"],
+            ["p", "1e-05", "3", "7"],
+        ),
         ("{m}/{m} {a} {?q:{k}{n}{q}}", ["plain/plain", "-0.5"], ["deep/deep", "1e-05", "y37"]),
     ],
 )
@@ -73,6 +83,10 @@ def test_words(template, plain, deep):
         ("p {?n:{q}} " + REST, "it exists only where m='deep' and k='y'"),
         ("p {?a:{n}} " + REST, r"\{n\} may be inactive"),
         ("p {a} {?n:{n}}", r"there is no \{q\} in it"),
+        ("p {a} {?n:{n}} {?q:-q}", r"there is no \{q\} in it"),
+        ("p {?m=plan:x} " + REST, "'m' is never 'plan'; .* takes one of plain, deep; did you mean"),
+        ("p {?a=1:x} " + REST, r"a value of 'a', which is no choice; \{\?a:\.\.\.\} asks whether"),
+        ("p {a} {?m=plain:{n}} {?q:{q}}", r"\{n\} may be inactive"),
         ("p {a", "'{' in 'p {a' is neither.*; a brace itself is written twice"),
         ("p {} " + REST, "'{' in 'p {} {a} {"),
         ("p } " + REST, "'}' in 'p } {a}"),
@@ -83,6 +97,18 @@ def test_words(template, plain, deep):
 def test_bad_templates_are_told(template, message):
     with pytest.raises(ValueError, match=message):
         Template(template, SPACE)
+
+
+def test_flags():
+    space = bq.Space({"fast": bq.Choice([False, True]), "x": bq.Int(1, 3)})
+    template = Template("p {x} {?fast=true:--fast}", space)
+    assert template.words({"fast": True, "x": 1}, 0) == ["p", "1", "--fast"]
+    assert template.words({"fast": False, "x": 1}, 0) == ["p", "1"]
+    with pytest.raises(ValueError, match=r"no \{fast\} in it.* a flag is written \{\?fast=VALUE:"):
+        Template("p {x} {?fast:--fast}", space)  # which is always there, whatever the value
+    odd = bq.Space({"a=b": bq.Choice({"c": {"y": bq.Int(1, 2)}, "d": {}}), "a": bq.Choice(["b"])})
+    words = Template("p {a} {?a=b:{?y:{y}}}", odd).words({"a=b": "d", "a": "b"}, 0)
+    assert words == ["p", "b"]  # a parameter that is called so comes first
 
 
 def test_a_parameter_called_trial_is_refused():

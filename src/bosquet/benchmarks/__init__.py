@@ -94,7 +94,9 @@ GROUPS: dict[str, dict[str, Factory]] = {
     "real-report": REPORT,
     "real": DEVELOP | REPORT,
 }
+"""Problems by group and name: functions of the seed of a run."""
 
 PROBLEMS: dict[str, Factory] = {
     name: factory for group in GROUPS.values() for name, factory in group.items()
 }
+"""All of them by name, as ``bosquet bench --problems`` takes them."""

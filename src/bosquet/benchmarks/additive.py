@@ -19,12 +19,22 @@ _ZOOMS = 8
 
 
 def star(seed: int = 0, dimension: int = 10) -> Problem:
-    """One variable in the middle, joined with every other."""
+    """One variable in the middle, joined with every other.
+
+    Args:
+        seed: of the functions.
+        dimension: how many variables.
+    """
     return additive_gp(f"star-{dimension}", star_edges(dimension), seed)
 
 
 def lattice(seed: int = 0, side: int = 3) -> Problem:
-    """A square grid of variables, each joined with its neighbours."""
+    """A square grid of variables, each joined with its neighbours.
+
+    Args:
+        seed: of the functions.
+        side: how many variables a side of the square has.
+    """
     return additive_gp(f"lattice-{side}", lattice_edges(side), seed)
 
 
@@ -45,6 +55,12 @@ def additive_gp(
 
     Each is drawn from a squared exponential (by random Fourier features); variances are
     d_i / sum_j d_j, so that that of the sum is one.
+
+    Args:
+        name: how tables call it.
+        groups: positions of the variables that interact, a sequence each.
+        seed: of the functions.
+        length: the length-scale of the functions, where variables lie in [0, 1].
     """
     edges = edges_of(groups)
     dimension = 1 + max(v for edge in edges for v in edge)

@@ -55,7 +55,12 @@ def hartmann6() -> Problem:
 
 
 def ackley(dimension: int = 10, *, shift: int | None = None) -> Problem:
-    """A funnel covered with local minima, on [-32.768, 32.768]."""
+    """A funnel covered with local minima, on [-32.768, 32.768].
+
+    Args:
+        dimension: how many variables.
+        shift: the seed that moves the optimum; None leaves it where it is.
+    """
     optimum = _optimum(dimension, 20.0, shift)
 
     def function(config: Config) -> float:
@@ -68,7 +73,12 @@ def ackley(dimension: int = 10, *, shift: int | None = None) -> Problem:
 
 
 def levy(dimension: int = 10, *, shift: int | None = None) -> Problem:
-    """Waves across a slope, on [-10, 10]."""
+    """Waves across a slope, on [-10, 10].
+
+    Args:
+        dimension: how many variables.
+        shift: the seed that moves the optimum; None leaves it where it is.
+    """
     optimum = _optimum(dimension, 6.0, shift) if shift is not None else np.ones(dimension)
 
     def function(config: Config) -> float:
@@ -82,7 +92,12 @@ def levy(dimension: int = 10, *, shift: int | None = None) -> Problem:
 
 
 def rosenbrock(dimension: int = 10, *, shift: int | None = None) -> Problem:
-    """A curved valley, on [-5, 10]: neighbours interact, and values span six decades."""
+    """A curved valley, on [-5, 10]: neighbours interact, and values span six decades.
+
+    Args:
+        dimension: how many variables.
+        shift: the seed that moves the optimum; None leaves it where it is.
+    """
     valley = _optimum(dimension, 2.0, shift)
 
     def function(config: Config) -> float:
@@ -103,7 +118,11 @@ def gramacy_exp() -> Problem:
 
 
 def yuan_wahba(seed: int = 0) -> Problem:
-    """Minus the mean of Yuan & Wahba (2004) on [0, 1], seen through noise of sd exp(sin 2 pi x)."""
+    """Minus the mean of Yuan & Wahba (2004) on [0, 1], seen through noise of sd exp(sin 2 pi x).
+
+    Args:
+        seed: of the noise.
+    """
     rng = np.random.default_rng([2004, seed])
 
     def function(config: Config) -> float:

@@ -14,10 +14,12 @@ Function = Callable[[Config], float]
 
 @dataclass(frozen=True)
 class Problem:
-    """Something to minimise."""
+    """Something to minimise. It can be called as an objective."""
 
     name: str
+    """How tables call it."""
     space: Space
+    """What is searched."""
     function: Function
     """The true value of a configuration."""
     minimum: float | None
@@ -28,13 +30,23 @@ class Problem:
     """The only configurations that have a value, where it is a recorded table."""
 
     def objective(self, config: Config) -> float:
+        """What an evaluation shows.
+
+        Args:
+            config: a configuration of the space.
+        """
         return (self.observe or self.function)(config)
 
     def __call__(self, config: Config) -> float:
         return self.objective(config)
 
     def with_noise(self, sd: float, seed: int = 0) -> Problem:
-        """The same problem seen through Gaussian noise; ``function`` stays the true value."""
+        """The same problem seen through Gaussian noise; ``function`` stays the true value.
+
+        Args:
+            sd: the standard deviation of the noise.
+            seed: of the noise.
+        """
         if not 0 <= sd < np.inf:
             raise ValueError(f"sd={sd!r} must be finite and not negative")
         rng = np.random.default_rng([1809, seed])  # a stream apart from those of the methods

@@ -21,6 +21,10 @@ def sklearn_pipeline(dataset: str = "breast_cancer") -> Problem:
 
     The value is the mean over five folds: the share of wrong predictions, or for ``diabetes`` (a
     regression) the root of the mean squared error divided by the targets' standard deviation.
+
+    Args:
+        dataset: ``"breast_cancer"``, ``"wine"``, ``"digits"`` or ``"diabetes"``, which scikit-learn
+            brings.
     """
     try:
         from sklearn import datasets

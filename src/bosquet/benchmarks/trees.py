@@ -80,22 +80,42 @@ def _tree(name: str, n_leaves: int, shared: bool, shift: int | None) -> Problem:
 
 
 def small_balanced(*, shared: bool = False, shift: int | None = None) -> Problem:
-    """4 leaves. ``shift`` is the seed of a shifted version."""
+    """4 leaves. ``shift`` is the seed of a shifted version.
+
+    Args:
+        shared: whether each half has a variable that its leaves share.
+        shift: the seed of a shifted version, whose optima are moved and constants permuted; None is
+            the original.
+    """
     return _tree("small", 4, shared, shift)
 
 
 def large_balanced(*, shared: bool = False, shift: int | None = None) -> Problem:
-    """8 leaves below 7 decisions."""
+    """8 leaves below 7 decisions.
+
+    Args:
+        shared: whether each half has a variable that its leaves share.
+        shift: the seed of a shifted version, whose optima are moved and constants permuted; None is
+            the original.
+    """
     return _tree("large", 8, shared, shift)
 
 
 def off_centre(x_optimum: float = 0.37) -> Problem:
-    """The small tree with shared variables, all leaf optima at the same odd place."""
+    """The small tree with shared variables, all leaf optima at the same odd place.
+
+    Args:
+        x_optimum: where the variables of all leaves have their optimum, in [-1, 1].
+    """
     return _balanced("off-centre", 4, True, lambda _, x, r: (x - x_optimum) ** 2 + r, _constants(4))
 
 
 def shared_quadratic(r_optimum: float = 0.3) -> Problem:
-    """Shared variables that enter quadratically, which a linear model of them cannot see."""
+    """Shared variables that enter quadratically, which a linear model of them cannot see.
+
+    Args:
+        r_optimum: where the shared variables have their optimum, in [0, 1].
+    """
     return _balanced(
         "shared-quadratic", 4, True, lambda _, x, r: x**2 + (r - r_optimum) ** 2, _constants(4)
     )
@@ -105,6 +125,9 @@ def interaction(*, shift: int | None = None) -> Problem:
     """A variable of the leaf and one of its half interact: a straight valley x = r.
 
     The shifted version has a curved valley, x = 2 r^2 - 1, with one minimum in it.
+
+    Args:
+        shift: the seed of the shifted version; None is the original.
     """
     if shift is None:
         return _balanced("interaction", 4, True, lambda _, x, r: (x - r) ** 2, _constants(4))
@@ -122,6 +145,11 @@ def unbalanced(depth: int = 4, *, shift: int | None = None) -> Problem:
     Decision d1 .. d(depth): 0 ends in leaf k with variable xk in [-1, 1], 1 goes on; the last
     decision has a leaf at both ends. The leaf at the end has the lowest constant, 0.1, and each
     leaf above it 0.1 more; the shifted version permutes them and moves the optima.
+
+    Args:
+        depth: how many decisions there are.
+        shift: the seed of a shifted version, whose optima are moved and constants permuted; None is
+            the original.
     """
     if depth < 1:
         raise ValueError(f"depth={depth!r} must be at least 1")
@@ -151,6 +179,10 @@ def and_or(n_choices: int = 3, *, shift: int = 0) -> Problem:
 
     Every choice adds the quadratic of the option it takes, with a constant of its own; a variable
     s shared by all adds one more.
+
+    Args:
+        n_choices: how many choices stand side by side.
+        shift: the seed that moves the optima and permutes the constants.
     """
     rng = np.random.default_rng([_TAG, n_choices, shift])
     optima = rng.uniform(0.1, 0.9, (n_choices, 3))
@@ -177,6 +209,9 @@ def mixed(*, shift: int = 0) -> Problem:
 
     Shaped like the settings of a storage engine; everything is discrete. Each setting adds a
     squared distance (of positions in its range) to a random target, each category a penalty.
+
+    Args:
+        shift: the seed of the targets and penalties.
     """
     space = Space(
         {

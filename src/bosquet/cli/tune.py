@@ -24,6 +24,7 @@ examples:
 templates (--command), which are split into words first and run without a shell:
   {name}         the value of a parameter
   {?name:...}    only where that parameter is active; may hold several words
+  {?name=true:-x}  only where that choice has this value: flags
   {trial}        the number of the trial
   {{ and }}      braces
 

@@ -51,7 +51,13 @@ class Dataset:
 
 
 class History:
-    """The trials that have ended, by number. Immutable: `with_trial` returns another one."""
+    """The trials that have ended, by number. Immutable: `with_trial` returns another one.
+
+    Args:
+        space: the space of their configurations.
+        trials: in any order; their numbers must differ.
+        direction: ``"minimize"`` or ``"maximize"``: which values are better.
+    """
 
     def __init__(
         self, space: Space, trials: Iterable[Trial] = (), direction: Direction = "minimize"
@@ -66,6 +72,11 @@ class History:
             raise ValueError(f"trial numbers are not unique: {numbers}")
 
     def with_trial(self, trial: Trial) -> History:
+        """The history with one more trial.
+
+        Args:
+            trial: one that has ended, with a number that is not taken.
+        """
         longer = History(self.space, (*self.trials, trial), self.direction)
         if longer.trials[-1] is trial and "units" in self.__dict__:  # saves encoding all again
             longer.__dict__["units"] = np.vstack([self.units, self.space.to_unit(trial.config)])
@@ -103,10 +114,12 @@ class History:
 
     @cached_property
     def complete(self) -> tuple[Trial, ...]:
+        """The trials with a value."""
         return tuple(trial for trial in self.trials if trial.state == "complete")
 
     @cached_property
     def failed(self) -> tuple[Trial, ...]:
+        """The trials without a value, each with its ``reason``."""
         return tuple(trial for trial in self.trials if trial.state == "failed")
 
     @cached_property
@@ -115,12 +128,17 @@ class History:
         return self.space.to_unit([trial.config for trial in self.trials])
 
     def loss(self, trial: Trial) -> float:
-        """The value of a complete trial with the sign that is minimised."""
+        """The value of a complete trial with the sign that is minimised.
+
+        Args:
+            trial: a complete one.
+        """
         assert trial.value is not None
         return trial.value if self.direction == "minimize" else -trial.value
 
     @property
     def best(self) -> Trial | None:
+        """The complete trial with the best value; None before there is one."""
         return min(self.complete, key=self.loss, default=None)
 
     def best_by_path(self) -> dict[str, Trial]:
@@ -140,6 +158,7 @@ class History:
         )
 
     def dataset(self) -> Dataset:
+        """The complete trials as arrays, to be minimised: what models are fitted to."""
         trials = self.complete
         X = self.units[[trial.state == "complete" for trial in self.trials]]
         noise = [np.nan if t.noise_variance is None else t.noise_variance for t in trials]
@@ -153,7 +172,11 @@ class History:
     # -- files -------------------------------------------------------------------------------
 
     def to_jsonl(self, path: str | os.PathLike[str]) -> None:
-        """Writes a header line and one line a trial; an existing file is replaced at once."""
+        """Writes a header line and one line a trial, in JSON (docs/reference/formats.md).
+
+        Args:
+            path: the file; one that is there is replaced at once.
+        """
         header = {
             "format": _FORMAT,
             "schema": _SCHEMA,
@@ -168,7 +191,13 @@ class History:
 
     @classmethod
     def from_jsonl(cls, path: str | os.PathLike[str], space: Space | None = None) -> History:
-        """Reads what `to_jsonl` wrote. ``space`` is needed if it has constraint functions."""
+        """Reads what `to_jsonl` wrote; nothing in the file is executed.
+
+        Args:
+            path: the file.
+            space: needed if constraints are functions, which are not stored; it must be the one
+                that the history was written for.
+        """
         header, *entries = _read_json_lines(Path(path))
         if header.get("format") != _FORMAT or header.get("schema") != _SCHEMA:
             raise ValueError(f"{path} is not a bosquet history of schema {_SCHEMA}")

@@ -75,7 +75,10 @@ def as_time(value: object, what: str) -> datetime | None:
 class Evaluation:
     """What an objective may return instead of a float: a value and how noisy it is.
 
-    ``noise_variance`` is the variance of the value itself (of a mean, not of a single sample).
+    Args:
+        value: the number that is minimised or maximised. NaN and infinities count as a failure.
+        noise_variance: the variance of the value itself (of a mean, not of a single sample); None
+            if it is not known, 0 if the value is exact.
     """
 
     value: float
@@ -95,15 +98,19 @@ class Trial:
     """A configuration that was proposed (or added), and what became of it."""
 
     number: int
+    """Counted from 0 in the order of the proposals."""
     config: Config
     """The active parameters, in the space's canonical form."""
     state: State = "pending"
+    """``"pending"``, ``"complete"`` or ``"failed"``."""
     value: float | None = None
+    """What the objective returned, in its own sign; None unless complete."""
     noise_variance: float | None = None
+    """The variance of the value, where it was given."""
     reason: str | None = None
     """Why it failed."""
     info: dict[str, Any] = field(default_factory=dict)
-    """What the strategy says about its choice, for people (docs/guides/running.md): JSON-able."""
+    """What the strategy says about its choice, for people: docs/reference/trial-info.md."""
     memory: dict[str, Any] = field(default_factory=dict)
     """What the strategy will read in later asks, and nobody else: JSON-able."""
     # When a trial ran does not make it another trial: replayed runs compare as equal.
@@ -160,10 +167,15 @@ class Trial:
 
     @cached_property
     def key(self) -> Key:
+        """The identity of its configuration: equal where configurations are."""
         return key_of(self.config)
 
     def completed(self, evaluation: Evaluation) -> Trial:
-        """This trial with its result; a value that is not finite makes it a failed one."""
+        """This trial with its result.
+
+        Args:
+            evaluation: what the objective returned; one that is not finite makes it a failure.
+        """
         if not math.isfinite(evaluation.value):
             return self.failed(f"the objective returned {evaluation.value}")
         return replace(
@@ -174,6 +186,11 @@ class Trial:
         )
 
     def failed(self, reason: str) -> Trial:
+        """This trial without a result.
+
+        Args:
+            reason: why, for people.
+        """
         return replace(self, state="failed", reason=str(reason))
 
     def to_dict(self) -> dict[str, Any]:

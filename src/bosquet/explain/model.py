@@ -51,8 +51,11 @@ class Model:
     model, its normal distributions are transformed back (means and standard deviations by
     quadrature, intervals by quantiles). They include that hyper-parameters are uncertain.
 
-    Intervals have the probability ``level``. Random numbers have fixed seeds: the same trials give
-    the same answers.
+    Random numbers have fixed seeds: the same trials give the same answers.
+
+    Args:
+        history: the trials of the study.
+        strategy: whose model to fit; None is the strategy of the trials.
     """
 
     def __init__(self, history: History, strategy: Strategy | None = None) -> None:
@@ -96,7 +99,9 @@ class Model:
     ) -> tuple[Array, Array]:
         """Mean and standard deviation of the objective at configurations: (n,) each.
 
-        With ``noise`` those of a further evaluation there.
+        Args:
+            configs: a configuration, or a list of them.
+            noise: predict a further evaluation, noise included, instead of the objective itself.
         """
         mean, sd = self._mixture.mean_and_sd(self._rows(configs), noise=noise)
         return self._sign * mean, sd
@@ -108,7 +113,13 @@ class Model:
         *,
         noise: bool = False,
     ) -> tuple[Array, Array]:
-        """The ends of the central interval of the objective at configurations: (n,) each."""
+        """The ends of the central interval of the objective at configurations: (n,) each.
+
+        Args:
+            configs: a configuration, or a list of them.
+            level: the probability that intervals have.
+            noise: of a further evaluation, noise included.
+        """
         ends = self._mixture.quantiles(self._rows(configs), interval_levels(level), noise=noise)
         low, high = np.sort(self._sign * ends, axis=0)
         return low, high
@@ -118,7 +129,11 @@ class Model:
         return self.space.to_unit([self.space.validate(config) for config in given])
 
     def leave_one_out(self, level: float = LEVEL) -> list[LeftOut]:
-        """Every fitted trial, predicted from all others with the hyper-parameters of all."""
+        """Every fitted trial, predicted from all others with the hyper-parameters of all.
+
+        Args:
+            level: the probability that intervals have.
+        """
         mean, sd, ends = self._mixture.left_out(interval_levels(level))
         y = np.array([self.history.loss(trial) for trial in self.trials])
         below = self._mixture.left_out_levels(y)
@@ -136,7 +151,11 @@ class Model:
         """The best configuration of each branch by the model, the best branch first.
 
         With it, what a further trial of the branch may bring. Branches are those with trials and
-        others, 32 at most; without ``per_branch`` the list has the best of all only.
+        others, 32 at most.
+
+        Args:
+            per_branch: the best of each branch; False: only the best of all.
+            level: the probability that intervals have.
         """
         known = self.history.dataset()
         of_path = self.space.tree.rows_by_path(known.X)
@@ -195,8 +214,12 @@ class Model:
     ) -> list[Effect]:
         """What each parameter of a branch does, averaged over the others; the largest first.
 
-        ``branch`` is a label (``"model=svm, kernel=rbf"``), the choices of one by name, or None for
-        the branch of the best trial.
+        Args:
+            branch: the label of a branch (``"model=svm, kernel=rbf"``) or its choices in a dict;
+                None is that of the best trial.
+            parameters: which ones, by short or qualified name; None: all of the branch.
+            points: at how many values of a continuous parameter.
+            level: the probability that intervals have.
         """
         path = self._path(branch)
         chosen = self._variables(path, parameters)
@@ -213,7 +236,11 @@ class Model:
     ) -> list[Interaction]:
         """How much pairs of parameters explain only together; the strongest pair first.
 
-        Without ``parameters`` these are the eight with the largest effects.
+        Args:
+            branch: the label of a branch (``"model=svm, kernel=rbf"``) or its choices in a dict;
+                None is that of the best trial.
+            parameters: pairs of which ones; None: of the eight that matter most.
+            level: the probability that intervals have.
         """
         path = self._path(branch)
         chosen = self._variables(path, parameters)
@@ -233,13 +260,25 @@ class Model:
         *,
         points: int = 21,
     ) -> Surface:
-        """The mean over two parameters of a branch, averaged over the others."""
+        """The mean over two parameters of a branch, averaged over the others.
+
+        Args:
+            first: a parameter of the branch.
+            second: another one.
+            branch: the label of a branch (``"model=svm, kernel=rbf"``) or its choices in a dict;
+                None is that of the best trial.
+            points: at how many values of each.
+        """
         path = self._path(branch)
         a, b = self._variables(path, [first, second])
         return BranchEffects(self.space, self._mixture, path, self._sign).surface(a, b, points)
 
     def importance(self, *, level: float = LEVEL) -> list[Importance]:
-        """How much each parameter matters where it is active, and each choice; the most first."""
+        """How much each parameter matters where it is active, and each choice; the most first.
+
+        Args:
+            level: the probability that intervals have.
+        """
         if level not in self._importances:
             found = (
                 importance_of(self.space, self._mixture, dimension, level)

@@ -58,13 +58,16 @@ _logger = optuna.logging.get_logger(f"optuna.{__name__}")  # speaks as loud as O
 class BosquetSampler(BaseSampler):  # type: ignore[misc]
     """Proposes the parameters of an Optuna trial together, knowing which exist when.
 
-    ``space`` is a `Space` whose parameters the objective asks for by their short or qualified
-    names; None infers it. ``strategy`` and ``seed`` are those of `bosquet.Optimizer`.
-
     Failed trials teach where not to go. A pruned trial counts with its last intermediate value,
     though never as better than the median of the complete ones; without a value it has failed. So
     has a trial that violates a constraint of Optuna's. The user attribute
     ``bosquet:noise_variance`` of a trial says how noisy its value is.
+
+    Args:
+        space: a `Space` whose parameters the objective asks for by their short or qualified names;
+            None infers it from the trials.
+        strategy: the name of a strategy, or a `Strategy`.
+        seed: the same seed gives the same proposals; None draws one.
     """
 
     def __init__(
@@ -206,7 +209,12 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
 
 
 def suggest_config(trial: optuna.Trial, space: Space) -> Config:
-    """Asks a trial for a configuration of a space, under qualified names."""
+    """Asks a trial for a configuration of a space, under qualified names.
+
+    Args:
+        trial: what Optuna hands to the objective.
+        space: the space; its constraints are not looked at.
+    """
     every = distributions(space)
     return space.configure(lambda d: trial._suggest(d.qualified_name, every[d.qualified_name]))
 

@@ -43,18 +43,29 @@ _GRID = "grid"  # the choice between the dicts of a list
 class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
     """A search over the parameters of an estimator, as `RandomizedSearchCV` but learning.
 
-    ``space`` is a `bosquet.Space`, or a dict from parameter names (``step__param``) to
+    After `fit` there are also ``space_``, the `Space` searched, and ``history_``. What is not said
+    below is as in `RandomizedSearchCV`.
 
-    - a `Float`, `Int` or `Choice`,
-    - a list of values of any kind, estimators included; ascending numbers are taken as ordered,
-    - a dict from such values to what else is to be searched with them, in the same form,
-    - a distribution of scipy.stats, of which the range counts;
-
-    or a list of such dicts, of which each candidate follows one. ``strategy`` is as for
-    `bosquet.Optimizer`; the other arguments are those of `RandomizedSearchCV`. With several metrics
-    the one that ``refit`` names is searched for.
-
-    After `fit` there are also ``space_``, the `Space` searched, and ``history_``.
+    Args:
+        estimator: what to tune, a pipeline for instance.
+        space: a `bosquet.Space`; or a dict from parameter names (``step__param``) to a `Float`,
+            `Int` or `Choice`, to a list of values of any kind (estimators included; ascending
+            numbers are taken as ordered), to a dict from such values to what else is to be searched
+            with them in the same form, or to a distribution of scipy.stats, of which the range
+            counts; or a list of such dicts, of which each candidate follows one.
+        n_iter: how many candidates to try.
+        strategy: the name of a strategy, or a `Strategy`.
+        scoring: the metric or metrics, the higher the better.
+        n_jobs: how many candidates are fitted at once.
+        refit: whether the best candidate is fitted to all data; with several metrics, the name of
+            the one that is searched for.
+        cv: the folds.
+        verbose: how much is printed.
+        pre_dispatch: how many fits are handed out at once.
+        random_state: the same number gives the same search.
+        error_score: the score of a candidate that cannot be fitted, in ``cv_results_``; the search
+            takes it as failed.
+        return_train_score: whether ``cv_results_`` has the scores on the training data.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 - as scikit-learn has it

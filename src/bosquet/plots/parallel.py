@@ -23,7 +23,13 @@ _MOST = 14  # axes; parameters beyond them are left out
 
 
 def parallel(source: Any, branch: str | None = None) -> Any:
-    """The trials of one branch (by default that of the best trial), blue where they are good."""
+    """The trials of one branch (by default that of the best trial), blue where they are good.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+        branch: the label of a branch; None is that of the best trial.
+    """
     history = history_of(source)
     label = _label(history, branch)
     space = history.space

@@ -39,7 +39,14 @@ def effects(
 ) -> Any:
     """What each parameter of a branch does, averaged over the others, with 90 % intervals.
 
-    ``branch`` is as in `Model.effects`. Ticks at the lower edge are the branch's trials.
+    Ticks at the lower edge are the branch's trials.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+        branch: the label of a branch (``"model=svm, kernel=rbf"``) or its choices in a dict; None
+            is that of the best trial.
+        parameters: which ones to show, by short or qualified name; None: those that matter most.
     """
     model = model_for(source)
     left = 0
@@ -151,7 +158,13 @@ def interaction(
 ) -> Any:
     """The model's mean over two parameters of a branch, with its trials.
 
-    Without names, those that interact most.
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+        first: a parameter of the branch; without names, those two that interact most.
+        second: another one.
+        branch: the label of a branch (``"model=svm, kernel=rbf"``) or its choices in a dict; None
+            is that of the best trial.
     """
     model = model_for(source)
     pairs = model.interactions(branch, None if first is None or second is None else [first, second])
@@ -214,7 +227,12 @@ def _add_tried(
 
 
 def importance(source: Any) -> Any:
-    """How much each parameter moves the objective where it is active, and each choice."""
+    """How much each parameter moves the objective where it is active, and each choice.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+    """
     model = model_for(source)
     found = model.importance()
     shown_ones = found[:_BARS][::-1]

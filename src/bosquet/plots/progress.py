@@ -28,7 +28,13 @@ _COLOURED = 5  # branches with a colour of their own
 
 
 def convergence(source: Any, *, against: Against = "trials") -> Any:
-    """The best value so far and every trial's, against trials or wall time; failures marked."""
+    """The best value so far and every trial's, against trials or wall time; failures marked.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+        against: ``"trials"`` or ``"time"``: wall time.
+    """
     if against not in get_args(Against):
         raise ValueError(must_be_one_of("against", against, get_args(Against)))
     history = history_of(source)
@@ -169,7 +175,12 @@ def _hover(trial: Trial) -> str:
 
 
 def acquisition(source: Any) -> Any:
-    """The acquisition value of the branches at each trial, and the branch that was chosen."""
+    """The acquisition value of the branches at each trial, and the branch that was chosen.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+    """
     history = history_of(source)
     told = {trial.number: _values(trial) for trial in history.trials}
     told = {number: values for number, values in told.items() if values}

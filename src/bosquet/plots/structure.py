@@ -23,6 +23,10 @@ def graph(source: Any) -> Any:
 
     The line is as strong as its probability, where the strategy has learned it by sampling; dotted
     ones are probable pairs that the last graph does not have.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
     """
     learned = _learned_graph(source)
     if learned is None:
@@ -94,7 +98,12 @@ def _learned_graph(source: Any) -> dict[str, Any] | None:
 
 
 def partition(source: Any) -> Any:
-    """The parts of the space that `htbo` or `boing` has looked at last."""
+    """The parts of the space that `htbo` or `boing` has looked at last.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+    """
     history = history_of(source)
     leaves = [t.info["leaf"] for t in history.trials if isinstance(t.info.get("leaf"), dict)]
     if leaves:

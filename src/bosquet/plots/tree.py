@@ -56,6 +56,10 @@ def tree(source: Any) -> Any:
 
     The circles at the left grow with the trials of a branch; their colour is the chance that the
     next trial of the branch is a new best of the study (`BranchBest.chance`).
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
     """
     history = history_of(source)
     model, reason = model_or_reason(source)

@@ -15,7 +15,12 @@ _GOOD, _FAIR = 0.8, 0.4  # shares of the variance that leave-one-out predictions
 
 
 def predictions(source: Any) -> Any:
-    """Predicted against observed values by leave-one-out, with 90 % intervals."""
+    """Predicted against observed values by leave-one-out, with 90 % intervals.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+    """
     left_out = model_for(source).leave_one_out(_LEVEL)
     observed = np.array([one.trial.value for one in left_out], dtype=float)
     mean = np.array([one.mean for one in left_out])
@@ -71,7 +76,12 @@ def _add_points(made: Any, some: list[LeftOut], name: str, colour: str) -> None:
 
 
 def calibration(source: Any) -> Any:
-    """How many trials lie in intervals of every level, predicted from all others."""
+    """How many trials lie in intervals of every level, predicted from all others.
+
+    Args:
+        source: a `Result`, a `History`, a `Study`, an `Optimizer`, a `Model`, or the name of a
+            storage.
+    """
     levels = np.array([one.level for one in model_for(source).leave_one_out(_LEVEL)])
     wanted = np.linspace(0.0, 1.0, 51)
     needed = 2.0 * np.abs(levels - 0.5)  # the smallest central interval that has the trial in it

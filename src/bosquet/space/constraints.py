@@ -25,6 +25,9 @@ class Forbid:
     """Forbids the configurations in which every named parameter has (one of) the given values.
 
     ``Forbid({"scale": "none", "model": ["svm", "knn"]})`` forbids two combinations.
+
+    Args:
+        values: from the names of parameters to a value, or to a list of which any is meant.
     """
 
     values: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -62,8 +65,11 @@ class Forbid:
 class Constraint:
     """Allows the configurations for which ``fn`` returns True.
 
-    With ``on`` the function sees a dict of just those parameters and counts only where all of them
-    are active; without it, it sees the whole configuration.
+    Args:
+        fn: takes a configuration, returns True where it is allowed and False where it is not.
+        on: names of parameters. The function then sees a dict of just these, and counts only where
+            all of them are active, which lets a search avoid what is forbidden instead of trying;
+            None: it sees the whole configuration.
     """
 
     fn: Callable[[dict[str, Any]], bool]

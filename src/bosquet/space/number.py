@@ -51,7 +51,17 @@ def _column(values: Sequence[Any], plain: set[type], convert: Callable[[Any], fl
 
 @dataclass(frozen=True)
 class Float:
-    """A real number between two inclusive bounds, optionally on a log scale or on a grid."""
+    """A real number between two inclusive bounds, optionally on a log scale or on a grid.
+
+    Args:
+        low: the lower bound, which is possible itself.
+        high: the upper bound, which is possible itself.
+        log: search on a logarithmic scale; ``low`` must then be positive.
+        step: only ``low``, ``low + step``, ... up to ``high``, which must be one of them; not
+            together with ``log``.
+        default: where a search begins. If any parameter of a space has one, the first trial is the
+            default configuration.
+    """
 
     low: float
     high: float
@@ -164,7 +174,17 @@ class Float:
 
 @dataclass(frozen=True)
 class Int:
-    """An integer between two inclusive bounds, optionally on a log scale or on a grid."""
+    """An integer between two inclusive bounds, optionally on a log scale or on a grid.
+
+    Args:
+        low: the lower bound, which is possible itself.
+        high: the upper bound, which is possible itself.
+        log: search on a logarithmic scale; ``low`` must then be positive.
+        step: only ``low``, ``low + step``, ... up to ``high``, which must be one of them; not
+            together with ``log``.
+        default: where a search begins. If any parameter of a space has one, the first trial is the
+            default configuration.
+    """
 
     low: int
     high: int

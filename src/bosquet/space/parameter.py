@@ -56,11 +56,14 @@ Option: TypeAlias = str | int | float | bool | None
 class Choice:
     """One of several options; an option may bring a sub-space of its own.
 
-    ``options`` is a list, or a dict from an option to the parameters that exist under it. In the
-    dict form a tuple of options as a key adds parameters shared by those options.
-
-    ``default=None`` declares no default, also where None is an option; the first option then
-    stands in for it.
+    Args:
+        options: a list of strings, numbers, booleans or None; or a dict from an option to the
+            parameters that exist under it. In the dict every option has its own key, and a tuple of
+            options as a key adds parameters shared by those options.
+        ordered: neighbouring options are alike, as sizes are; by default none is nearer than
+            another.
+        default: the option where a search begins. None declares no default, also where None is an
+            option; the first option then stands in for it.
     """
 
     options: tuple[Option, ...]

@@ -35,12 +35,17 @@ _WALKED = 100_000  # values tried to list what constraints leave of the discrete
 class Space(ByName):
     """A search space in which some choices decide which other parameters exist.
 
-    ``parameters`` maps names to `Float`, `Int` or `Choice`; the options of a `Choice` may hold
-    sub-spaces of the same form. ``constraints`` are `Forbid`, `Constraint` or plain functions of a
-    configuration that return whether it is allowed.
-
     A configuration is a plain dict of the *active* parameters. The space itself can be used as a
     dict of its parameters: ``space["lr"]``, ``"lr" in space``, ``for name in space``.
+
+    Args:
+        parameters: from names to `Float`, `Int` or `Choice`; the options of a `Choice` may hold
+            sub-spaces of the same form.
+        constraints: each a `Forbid`, a `Constraint` or a plain function of a configuration that
+            returns whether it is allowed.
+
+    Raises:
+        SpaceError: for a declaration that makes no sense; the message says what would be right.
     """
 
     def __init__(
@@ -93,7 +98,11 @@ class Space(ByName):
         return self.drawn()
 
     def drawn(self, note: draw.Note = draw.no_note) -> str:
-        """The tree as text; ``note`` says what to write behind the options of its choices."""
+        """The tree as text, as `print` shows it.
+
+        Args:
+            note: what to write behind an option of a choice.
+        """
         return draw.tree_text(self.parameters, self.constraints, self.n_paths, note)
 
     def __repr__(self) -> str:
@@ -107,8 +116,12 @@ class Space(ByName):
     def validate(self, config: Mapping[str, Any]) -> Config:
         """The configuration in canonical form: declared order, native Python values.
 
-        Raises ConfigError when a parameter is unknown, missing, inactive or out of its range, or
-        when a constraint is violated.
+        Args:
+            config: a dict of the active parameters, by their short names.
+
+        Raises:
+            ConfigError: when a parameter is unknown, missing, inactive or out of its range, or when
+                a constraint is violated.
         """
         valid = configs.complete(self.tree, config)
         violated = self.violation(valid)
@@ -117,13 +130,19 @@ class Space(ByName):
         return valid
 
     def violation(self, config: Mapping[str, Any]) -> Forbid | Constraint | None:
-        """The first constraint that a valid configuration violates, or None."""
+        """The first constraint that a configuration violates, or None.
+
+        Args:
+            config: one that is valid but for the constraints.
+        """
         return next((c for c in self.constraints if not c.allows(config)), None)
 
     def is_active(self, name: str, config: Mapping[str, Any]) -> bool:
-        """Whether a parameter, by short or qualified name, exists in a configuration.
+        """Whether a parameter exists in a configuration.
 
-        The configuration may be partial: only the choices that decide are looked at.
+        Args:
+            name: its short or its qualified name.
+            config: may be partial: only the choices that decide are looked at.
         """
         dimensions = self.tree.by_name.get(name) or self._named(name)
         if not dimensions:
@@ -132,19 +151,35 @@ class Space(ByName):
         return any(self.tree.is_active(d.node, options) for d in dimensions)
 
     def path(self, config: Mapping[str, Any]) -> tuple[int, ...]:
-        """The path of a configuration: the indices of its active nodes."""
+        """The path of a configuration: the indices of its active nodes.
+
+        Args:
+            config: may be partial: only the branching choices are looked at.
+        """
         return self.tree.path_of(configs.options_of(self.tree, config))
 
     def path_label(self, config: Mapping[str, Any]) -> str:
-        """The path of a configuration in words: ``model=svm, kernel=rbf``."""
+        """The path of a configuration in words: ``model=svm, kernel=rbf``.
+
+        Args:
+            config: may be partial: only the branching choices are looked at.
+        """
         return self.tree.path_label(self.path(config))
 
     def key(self, config: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-        """A hashable identity: equal for configurations that mean the same."""
+        """A hashable identity: equal for configurations that mean the same.
+
+        Args:
+            config: is validated.
+        """
         return tuple(self.validate(config).items())
 
     def qualify(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """A configuration under qualified names, for stores that know no conditions."""
+        """A configuration under qualified names, for stores that know no conditions.
+
+        Args:
+            config: under short names; constraints are not looked at.
+        """
         valid = configs.complete(self.tree, config)
         options = configs.options_of(self.tree, valid)
         return {
@@ -154,7 +189,11 @@ class Space(ByName):
         }
 
     def unqualify(self, config: Mapping[str, Any]) -> Config:
-        """The inverse of `qualify`, validated."""
+        """The inverse of `qualify`, validated.
+
+        Args:
+            config: under qualified names, such as ``model=svm/C``.
+        """
         configs.check_dict(config)
         known = self.tree.by_qualified_name
         for name in config:
@@ -170,8 +209,11 @@ class Space(ByName):
     def configure(self, value_of: Callable[[Dimension], Any]) -> Config:
         """The configuration of the values that the active parameters, asked top-down, take.
 
-        A value that a parameter does not have raises ValueError or TypeError. Constraints are not
-        looked at.
+        Constraints are not looked at.
+
+        Args:
+            value_of: the value of a parameter at its place in the tree; one that it does not have
+                raises ValueError or TypeError.
         """
         return configs.assemble(self.tree, lambda d: d.parameter.check(value_of(d)))
 
@@ -216,6 +258,9 @@ class Space(ByName):
         """The unit vector of a configuration, or the (n, dimensions) matrix of a list of them.
 
         Coordinates of inactive parameters hold a fixed filler. Constraints are not looked at.
+
+        Args:
+            config: a configuration, or a list of them.
         """
         if isinstance(config, Sequence):
             return encoding.encode(self.tree, config)
@@ -226,17 +271,29 @@ class Space(ByName):
     @overload
     def from_unit(self, units: Sequence[float]) -> Config: ...
     def from_unit(self, units: Any) -> Any:
-        """The configuration of a unit vector, or the list of those of a matrix's rows."""
+        """The configuration of a unit vector, or the list of those of a matrix's rows.
+
+        Args:
+            units: numbers in [0, 1], one for each parameter of the space.
+        """
         rows = encoding.checked_units(units, len(self))
         decoded = encoding.decode(self.tree, np.clip(np.atleast_2d(rows), 0.0, 1.0))
         return decoded if rows.ndim == 2 else decoded[0]
 
     def activity(self, units: Array) -> NDArray[np.bool_]:
-        """Which coordinates of each row are active: (n, dimensions)."""
+        """Which coordinates of each row are active: (n, dimensions).
+
+        Args:
+            units: rows of `to_unit`.
+        """
         return encoding.activity(self.tree, units)
 
     def snap(self, units: Array) -> Array:
-        """Unit rows as encoding their configurations would give them."""
+        """Unit rows as encoding their configurations would give them.
+
+        Args:
+            units: rows with any numbers in [0, 1].
+        """
         return encoding.snap(self.tree, units)
 
     # -- sampling ----------------------------------------------------------------------------
@@ -255,10 +312,17 @@ class Space(ByName):
         by: By = "option",
         method: Method = "random",
     ) -> Config | list[Config]:
-        """One random configuration, or a list of ``n``, that satisfy the constraints.
+        """Random configurations that satisfy the constraints.
 
-        ``by="option"`` makes every option of a choice equally likely, ``by="path"`` every path.
-        ``method="sobol"`` spreads the configurations by a scrambled Sobol sequence.
+        Args:
+            rng: a seed or a generator of NumPy; None is different every time.
+            n: how many to put into a list; None returns one configuration.
+            by: ``"option"`` makes every option of a choice equally likely, ``"path"`` every path.
+            method: ``"random"``, or ``"sobol"`` to spread the configurations by a scrambled Sobol
+                sequence.
+
+        Raises:
+            SpaceError: when 10,000 samples in a row are forbidden.
         """
         units = sampling.unit_stream(self.tree, np.random.default_rng(rng), by, method)
         if n is None:
@@ -281,12 +345,21 @@ class Space(ByName):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], constraints: Iterable[Any] = ()) -> Space:
-        """The space that `to_dict` described; ``constraints`` are its functions, in order."""
+        """The space that `to_dict` described.
+
+        Args:
+            data: the description, as JSON gives it back.
+            constraints: the functions among its constraints, in the same order.
+        """
         return cls(*serial.space_from_dict(data, as_constraints(constraints)))
 
     @classmethod
     def from_configspace(cls, configspace: ConfigurationSpace) -> Space:
-        """The same space from ConfigSpace (needs the ``configspace`` extra)."""
+        """The same space from ConfigSpace (needs the ``configspace`` extra).
+
+        Args:
+            configspace: one whose conditions form a tree; what has no counterpart is refused.
+        """
         from bosquet.space.configspace import from_configspace
 
         return from_configspace(configspace)

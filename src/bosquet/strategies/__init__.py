@@ -34,6 +34,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
         Turbo,
     )
 }
+"""The classes by name: what ``strategy=`` takes."""
 
 __all__ = [
     "HTBO",
@@ -63,8 +64,9 @@ __all__ = [
 def get(strategy: str | Strategy) -> Strategy:
     """The strategy of a name, with its defaults; an instance is returned as it is.
 
-    A name followed by ``.paper`` means the published algorithm; some strategies have other versions
-    too (`Strategy.versions`).
+    Args:
+        strategy: a name of `STRATEGIES`, alone or followed by ``.paper``, which means the published
+            algorithm (some have other versions too: `Strategy.versions`); or an instance.
     """
     if isinstance(strategy, Strategy):
         return strategy
@@ -88,6 +90,10 @@ def get(strategy: str | Strategy) -> Strategy:
 
 
 def is_name(strategy: str) -> bool:
-    """Whether `get` knows a name."""
+    """Whether `get` knows a name.
+
+    Args:
+        strategy: the name, with or without a version.
+    """
     name, dot, version = strategy.partition(".")
     return name in STRATEGIES and (not dot or version in STRATEGIES[name].versions)

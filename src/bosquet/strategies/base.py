@@ -34,7 +34,9 @@ class Task:
     """Everything a strategy knows."""
 
     space: Space
+    """What is searched."""
     history: History
+    """The trials that have ended."""
     pending: tuple[Trial, ...] = ()
     """Trials asked for and not yet told."""
     candidates: Candidates | None = None
@@ -65,7 +67,11 @@ class Task:
         return np.vstack([self.history.units, self.pending_rows])
 
     def left(self, taken: Collection[Key]) -> list[Config]:
-        """The candidates that are not taken."""
+        """The candidates that are not taken.
+
+        Args:
+            taken: keys of configurations (`Trial.key`).
+        """
         if self.candidates is None:
             return []
         return [self.candidates.configs[i] for i in np.flatnonzero(self.candidates.free(taken))]
@@ -76,6 +82,7 @@ class Proposal:
     """A configuration to try, what to tell people about it, and what to remember."""
 
     config: Config
+    """The active parameters."""
     value: float | None = None
     """Of the acquisition function, where there is one."""
     why: str = ""
@@ -92,7 +99,11 @@ class Proposal:
             as_number(self.value, "the value of a Proposal")
 
     def info(self, space: Space) -> dict[str, Any]:
-        """What people read in `Trial.info`."""
+        """What people read in `Trial.info`.
+
+        Args:
+            space: that of the configuration.
+        """
         info: dict[str, Any] = {"path": space.path_label(self.config), "why": self.why}
         if self.strategy is not None:
             info["strategy"] = self.strategy
@@ -136,22 +147,32 @@ class Batch:
 
 
 class Strategy(ABC):
-    """Chooses what to evaluate next."""
+    """Chooses what to evaluate next: a pure function of a `Task` and a random generator."""
 
     name: ClassVar[str]
+    """What the strategy is called, in ``strategy=`` and in ``trial.info``."""
     versions: ClassVar[tuple[str, ...]] = ("paper",)
     """Constructors that can follow the name behind a dot, as in ``"add-tree.paper"``."""
 
     @abstractmethod
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
-        """``n`` configurations (fewer when fewer are left) that satisfy the constraints.
+        """Configurations to try next, which satisfy the constraints.
 
-        When the task has candidates they are among them. Raises SpaceExhausted when none is left.
-        Everything random comes from ``rng``.
+        Args:
+            task: all that is known; when it has candidates, proposals are among them.
+            n: how many are wanted; there may be fewer when fewer are left.
+            rng: where everything random comes from.
+
+        Raises:
+            SpaceExhausted: when no configuration is left.
         """
 
     def check_space(self, space: Space) -> None:  # noqa: B027 - most take any space
-        """Raises SpaceError where the strategy cannot work, before anything is evaluated."""
+        """Raises SpaceError where the strategy cannot work, before anything is evaluated.
+
+        Args:
+            space: what is to be searched.
+        """
 
     @classmethod
     def paper(cls) -> Self:

@@ -29,15 +29,19 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and the like
 class Command:
     """An objective that runs a program and reads the value from what it leaves.
 
-    ``template`` is a command with places for the parameters (see `bosquet.study.template`). It is
-    run without a shell, with nothing on stdin.
+    The program is run without a shell, with nothing on stdin. `minimize` runs a command in worker
+    processes only, which end with the study and take along what they have started.
 
-    ``read`` is ``"stdout"`` (the last line that is not empty, a number and nothing else) or
-    ``"json:FILE"`` or ``"json:FILE:key"``: the number in a JSON file that the program writes anew
-    each time, at a key with dots for what is nested. ``{trial}`` in FILE is the trial's number.
-
-    `minimize` runs a command in worker processes only, which end with the study and take along
-    what they have started.
+    Args:
+        template: the command, with places for the parameters: ``{alpha}`` is a value,
+            ``{?alpha:--alpha {alpha}}`` is there only where ``alpha`` is active,
+            ``{?fast=true:--fast}`` only where ``fast`` is true, ``{trial}`` is the number of the
+            trial.
+        space: the space whose parameters the template names; it is checked against it.
+        read: where the value is: ``"stdout"`` (the last line that is not empty, a number and
+            nothing else), ``"json:FILE"`` or ``"json:FILE:key"``, the number in a JSON file that
+            the program writes anew each time, at a key with dots for what is nested. ``{trial}`` in
+            FILE is the trial's number.
     """
 
     def __init__(self, template: str, space: Space, read: str = "stdout") -> None:

@@ -48,27 +48,53 @@ def minimize(
 ) -> Result:
     """Searches a space for the configuration with the lowest value of an objective.
 
-    ``objective`` takes a configuration (a dict of the active parameters) and returns a number or an
-    `Evaluation`. When it raises, or returns NaN, an infinity or something else, that trial has
-    failed, with its reason, and the search goes on: ``on_failure="continue"`` always; ``"stop"``
-    until five trials of this run have failed alike and no trial of the study has brought a value;
-    ``"raise"`` not at all: it raises an `EvaluationError` with the trials in ``history``.
+    The search ends after ``n_trials``, when no trial can start before ``timeout`` has passed, when
+    a callback returns True, when the space is exhausted, when trials keep failing alike, or at
+    Ctrl-C. All of these return what was found.
 
-    The search ends after ``n_trials`` new trials, when no trial can start before ``timeout``
-    seconds have passed, when a callback (called with the optimizer and the trial just ended)
-    returns True, when the space is exhausted, or at Ctrl-C: all of these return what was found.
-
-    ``storage`` keeps the trials: the name of a SQLite file, a database URL or an Optuna storage. A
-    study that is there already goes on, and ``n_trials`` is then the number of all its trials: the
-    same call after a kill finishes the same study. An objective that has been edited since is
-    refused unless ``allow_changed``.
-
-    ``n_jobs`` evaluates that many trials at once, in processes that are replaced when they die or
-    take longer than ``trial_timeout`` seconds, or on an ``executor``.
-
-    ``progress``: by default a bar at a terminal and a line in a notebook; True gives lines
-    elsewhere, False nothing at all.
     The logger ``bosquet`` tells the end of each trial at INFO, failures at WARNING.
+
+    Args:
+        objective: takes a configuration (a dict of the active parameters) and returns a number or
+            an `Evaluation`. When it raises, calls ``sys.exit``, or returns NaN, an infinity, None
+            or text, that trial has failed, with its reason, and the search goes on.
+        space: what to search.
+        n_trials: how many trials to run. In a stored study it counts all its trials, so the same
+            call after a kill finishes the same study.
+        timeout: seconds after which no further trial starts. Give ``n_trials``, ``timeout`` or
+            both.
+        strategy: what proposes the trials: a name (``"auto"``, ``"add-tree"``,
+            ``"add-tree.paper"``, ...; `bosquet.strategies.STRATEGIES` has all) or a `Strategy`.
+        seed: the same seed gives the same run. None draws one, which `Result.seed` then tells.
+        storage: where trials are kept: the name of a SQLite file, a database URL or an Optuna
+            storage (needs the extra ``study``). A study that is there already goes on.
+        study_name: which study of the storage; by default one called ``"bosquet"``.
+        allow_changed: go on with a stored study although the objective has been edited since.
+        n_jobs: how many trials to evaluate at once: in worker processes, which are replaced when
+            they die, or on the ``executor``. None or 1: one after the other in this process.
+        trial_timeout: seconds after which the worker process of a trial is ended, together with
+            all that it has started; the trial has then failed.
+        executor: anything with the interface of `concurrent.futures.Executor`, such as Dask's
+            ``client.get_executor()``; needs ``n_jobs``.
+        callbacks: called with the optimizer and the trial that has just ended; one that returns
+            True ends the search.
+        history: trials from before, to continue from; not together with ``storage``.
+        candidates: a finite set of configurations to choose from, instead of the whole space.
+        initial: configurations to try first; the defaults that the space declares come next.
+        progress: None shows a bar at a terminal and a line in a notebook; True gives lines
+            elsewhere too, False shows nothing at all.
+        on_failure: ``"stop"`` ends the search when five of its trials have failed alike and no
+            trial of the study has brought a value; ``"continue"`` never does; ``"raise"`` raises
+            `EvaluationError` at the first failure, with the trials in its ``history``.
+        direction: ``"minimize"``, or ``"maximize"`` as `maximize` does.
+
+    Returns:
+        The trials, the best of them and why the search ended, in the objective's own sign.
+
+    Raises:
+        ValueError: for arguments that do not fit together; `SpaceError` and `ConfigError` are such.
+        StorageError: if the storage cannot be used; the trials so far are in its ``history``.
+        EvaluationError: at the first failure, with ``on_failure="raise"``.
     """
     n_trials = None if n_trials is None else positive_integer(n_trials, "n_trials")
     timeout, trial_timeout = _seconds(timeout, "timeout"), _seconds(trial_timeout, "trial_timeout")
@@ -146,7 +172,16 @@ def _goes_on(store: OptunaStore, resumed: int) -> str:
 
 
 def maximize(objective: Objective, space: Space, **options: Any) -> Result:
-    """Like `minimize`, for the highest value."""
+    """Like `minimize`, for the highest value.
+
+    Args:
+        objective: as in `minimize`.
+        space: as in `minimize`.
+        **options: all others of `minimize` except ``direction``: ``n_trials``, ``timeout``,
+            ``strategy``, ``seed``, ``storage``, ``study_name``, ``allow_changed``, ``n_jobs``,
+            ``trial_timeout``, ``executor``, ``callbacks``, ``history``, ``candidates``,
+            ``initial``, ``progress``, ``on_failure``.
+    """
     return minimize(objective, space, **options, direction="maximize")
 
 

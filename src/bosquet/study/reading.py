@@ -45,8 +45,14 @@ def read_study(
 ) -> StoredStudy:
     """A stored study, by default the only one.
 
-    It may also be one that an Optuna sampler ran, `BosquetSampler` or another. Its space is then
-    ``space``, or the one that `BosquetSampler` was given, or inferred from the trials.
+    It may also be one that an Optuna sampler ran, `BosquetSampler` or another.
+
+    Args:
+        storage: the name of a SQLite file, a database URL or an Optuna storage.
+        study_name: which study; needed only where there are several.
+        space: needed to evaluate constraints that are functions, which are not stored. For a study
+            of an Optuna sampler, None means the space that `BosquetSampler` was given, or one
+            inferred from the trials.
     """
     found = _stored(storage, study_name)
     if found.header is None:
@@ -104,7 +110,10 @@ def load_history(
 ) -> History:
     """The ended trials of a stored study, by default of the one called 'bosquet'.
 
-    ``space`` is needed where constraints are functions, which are not stored.
+    Args:
+        storage: the name of a SQLite file, a database URL or an Optuna storage.
+        study_name: which study; None is the one called ``"bosquet"``.
+        space: needed where constraints are functions, which are not stored.
     """
     found = _stored(storage, checked_name(study_name))
     where, header = found.where, found.header

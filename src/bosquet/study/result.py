@@ -15,19 +15,22 @@ from bosquet.text import duration_text, listed, printable
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """The trials of a study, in the user's own sign."""
+    """The trials of a study, in the user's own sign. `minimize` and `maximize` make one."""
 
     history: History
+    """The trials that have ended, with the space and the direction."""
     seed: int
     """The seed that was used; with the same trials it gives the same proposals."""
     stopped: str
     """Why the study ended."""
     seconds: float
+    """How long this run took."""
     resumed: int = 0
     """How many trials the stored study had when this run began."""
 
     @property
     def trials(self) -> tuple[Trial, ...]:
+        """All trials that have ended, by number."""
         return self.history.trials
 
     @property
@@ -45,10 +48,12 @@ class Result:
 
     @property
     def best_config(self) -> Config:
+        """The configuration of `best_trial`."""
         return self.best_trial.config
 
     @property
     def best_value(self) -> float:
+        """The value of `best_trial`."""
         value = self.best_trial.value
         assert value is not None
         return value
@@ -58,7 +63,11 @@ class Result:
         return model_of(self.history)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Writes one HTML file with the answer, pictures and all trials; returns where it is."""
+        """Writes one HTML file with the answer, pictures and all trials; returns where it is.
+
+        Args:
+            path: the file to write; one that is there is replaced.
+        """
         from bosquet.report.page import write_report  # loads rich and plotly
 
         return write_report(self, path)

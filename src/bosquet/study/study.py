@@ -21,13 +21,20 @@ from bosquet.study.storages import name_of
 class Study:
     """A stored study whose trials are evaluated elsewhere: ask today, tell tomorrow.
 
-    ``storage`` is the name of a SQLite file, a database URL or an Optuna storage. A study that is
-    there (by default the only one, or the one called 'bosquet') goes on with what is stored; for a
-    new one ``space`` is needed, and ``strategy``, ``direction`` and ``seed`` are as in `minimize`.
-    Where constraints are functions, which are not stored, ``space`` is needed every time.
-
     A trial that was asked for is pending until it is told or released, in whatever process; other
-    processes, `minimize` among them, may work on the same study meanwhile.
+    processes, `minimize` among them, may work on the same study meanwhile. Use it in a ``with``
+    block, or `close` it.
+
+    Args:
+        storage: the name of a SQLite file, a database URL or an Optuna storage.
+        study_name: which study; by default the only one, or the one called ``"bosquet"``.
+        space: needed for a new study, and every time where constraints are functions, which are not
+            stored.
+        strategy: that of a new study, or another one to go on with; None keeps the stored one.
+        direction: that of a new study, ``"minimize"`` unless said; a stored one must agree.
+        seed: that of a new study; a stored one must agree.
+        candidates: a finite set of configurations to choose from; not stored, so give it again.
+        initial: configurations to propose first; not stored, so give them again.
     """
 
     def __init__(
@@ -87,6 +94,7 @@ class Study:
 
     @property
     def space(self) -> Space:
+        """What is searched; where it was read from the storage, without constraint functions."""
         return self._optimizer.space
 
     @property
@@ -113,10 +121,14 @@ class Study:
     @overload
     def ask(self, n: int) -> list[Trial]: ...
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next trial, or a list of ``n``; trials that were released come first.
+        """The next trial, or a list of them; trials that were released come first.
 
-        The list is shorter when fewer configurations are left; when none is, SpaceExhausted is
-        raised.
+        Args:
+            n: how many to put into a list, which is shorter when fewer configurations are left;
+                None returns one trial.
+
+        Raises:
+            SpaceExhausted: when every configuration has been proposed.
         """
         trials: list[Trial] = []
         while len(trials) < (1 if n is None else positive_integer(n, "n")):
@@ -137,10 +149,13 @@ class Study:
         *,
         noise_variance: float | None = None,
     ) -> Trial:
-        """Stores the result of a trial, given itself or by its number; returns the ended trial.
+        """Stores the result of a trial and returns the ended trial.
 
-        A configuration instead of a trial adds a known point. NaN and infinite values are stored
-        as failures.
+        Args:
+            trial: what `ask` returned, or its number. A configuration adds a point known from
+                elsewhere.
+            value: a number or an `Evaluation`. NaN and infinities are stored as failures.
+            noise_variance: the variance of this value, if it is known.
         """
         if not isinstance(value, Evaluation):
             value = Evaluation(value, noise_variance)
@@ -152,12 +167,21 @@ class Study:
         return self._end(row, row.trial.completed(value))
 
     def tell_failure(self, trial: int | Trial, reason: str) -> Trial:
-        """Stores that an evaluation failed, and why."""
+        """Stores that an evaluation failed.
+
+        Args:
+            trial: what `ask` returned, or its number.
+            reason: why, for people.
+        """
         row = self._asked(trial)
         return self._end(row, row.trial.failed(reason))
 
     def release(self, trial: int | Trial) -> None:
-        """Gives a pending trial back: the next ask, by whomever, proposes it again."""
+        """Gives a pending trial back: the next ask, by whomever, proposes it again.
+
+        Args:
+            trial: what `ask` returned, or its number.
+        """
         row = self._asked(trial)
         if not self._store.release_row(row.id):
             raise ValueError(f"{self._store.where}: trial {row.trial.number} has just been told")

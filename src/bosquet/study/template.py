@@ -3,6 +3,7 @@
 ====================  ========================================================================
 ``{alpha}``           the value of a parameter that is active everywhere
 ``{?beta:-b {beta}}`` what stands after the colon, where ``beta`` is active; nothing elsewhere
+``{?fast=true:-f}``   the same, where ``fast`` is active and has this value: flags
 ``{trial}``           the number of the trial
 ``{{`` and ``}}``     braces; inside a ``{?...}`` only in pairs
 ====================  ========================================================================
@@ -20,7 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bosquet.space import Space
+from bosquet.space import Choice, Space
+from bosquet.space.tree import Dimension
 from bosquet.text import did_you_mean, listed
 
 TRIAL = "trial"
@@ -36,10 +38,14 @@ class _Value:
 
 @dataclass(frozen=True)
 class _Where:
-    """Parts that are there only where a parameter is active."""
+    """Parts that are there only where a parameter is active, and has a value if one is given."""
 
     name: str
     parts: tuple[_Part, ...]
+    value: str | None = None
+
+    def holds(self, texts: Mapping[str, str]) -> bool:
+        return self.name in texts and self.value in (None, texts[self.name])
 
 
 _Part = str | _Value | _Where  # a plain text that is _BREAK begins another word
@@ -50,7 +56,7 @@ class Template:
 
     def __init__(self, text: str, space: Space) -> None:
         self.text = text
-        self._parts = _parse(text)
+        self._parts = _with_values(_parse(text), space)
         _check(self._parts, space)
 
     @property
@@ -77,7 +83,7 @@ def _fill(parts: Sequence[_Part], texts: Mapping[str, str], words: list[str | No
     """Goes on writing at the last word; a word that nothing was written to stays None."""
     for part in parts:
         if isinstance(part, _Where):
-            if part.name in texts:
+            if part.holds(texts):
                 _fill(part.parts, texts, words)
         elif part == _BREAK:
             words.append(None)
@@ -140,6 +146,31 @@ def _parts(text: str, at: int, inside: str | None) -> tuple[tuple[_Part, ...], i
 # -- checking --------------------------------------------------------------------------------
 
 
+def _with_values(parts: Sequence[_Part], space: Space) -> tuple[_Part, ...]:
+    """``{?fast=true:`` names a parameter and a value, unless a parameter is called so."""
+    return tuple(_where_of(part, space) if isinstance(part, _Where) else part for part in parts)
+
+
+def _where_of(part: _Where, space: Space) -> _Where:
+    inside = _with_values(part.parts, space)
+    name, equals, value = part.name.partition("=")
+    if not equals or part.name in space.tree.by_name or name not in space.tree.by_name:
+        return _Where(part.name, inside)
+    parameters = [dimension.parameter for dimension in space.tree.by_name[name]]
+    known = [as_word(o) for p in parameters if isinstance(p, Choice) for o in p.options]
+    if not known:
+        raise ValueError(
+            f"command: {{?{part.name}:...}} asks for a value of {name!r}, which is no choice; "
+            f"{{?{name}:...}} asks whether it is active"
+        )
+    if value not in known:
+        raise ValueError(
+            f"command: {name!r} is never {value!r}; {{?{name}=...:...}} takes one of "
+            f"{listed(dict.fromkeys(known))}{did_you_mean(value, known)}"
+        )
+    return _Where(name, inside, value)
+
+
 def _check(parts: tuple[_Part, ...], space: Space) -> None:
     if TRIAL in space.tree.by_name:
         raise ValueError(
@@ -150,7 +181,8 @@ def _check(parts: tuple[_Part, ...], space: Space) -> None:
     for part, around in _named(parts, ()):
         if part.name == TRIAL and isinstance(part, _Value):
             continue
-        used.add(part.name)
+        if isinstance(part, _Value) or part.value is not None:
+            used.add(part.name)
         if part.name not in space.tree.by_name:
             known = listed(space.tree.by_name)
             raise ValueError(
@@ -167,32 +199,44 @@ def _check(parts: tuple[_Part, ...], space: Space) -> None:
     unused = [name for name in space.tree.by_name if name not in used | deciding]
     if unused:
         names = ", ".join(f"{{{name}}}" for name in unused)
-        raise ValueError(f"command: there is no {names} in it, so these could change nothing")
+        choice = any(isinstance(d.parameter, Choice) for d in space.tree.by_name[unused[0]])
+        flag = f"; a flag is written {{?{unused[0]}=VALUE:--flag}}" if choice else ""
+        raise ValueError(f"command: there is no {names} in it, so these could change nothing{flag}")
 
 
 def _named(
-    parts: Sequence[_Part], around: tuple[str, ...]
-) -> Iterator[tuple[_Value | _Where, tuple[str, ...]]]:
+    parts: Sequence[_Part], around: tuple[_Where, ...]
+) -> Iterator[tuple[_Value | _Where, tuple[_Where, ...]]]:
     """All parts that name a parameter, each with the ``{?...}`` it stands in."""
     for part in parts:
         if not isinstance(part, str):
             yield part, around
         if isinstance(part, _Where):
-            yield from _named(part.parts, (*around, part.name))
+            yield from _named(part.parts, (*around, part))
 
 
-def _always_active(space: Space, name: str, around: tuple[str, ...]) -> bool:
-    """Whether a parameter is active wherever all of ``around`` are."""
+def _always_active(space: Space, name: str, around: tuple[_Where, ...]) -> bool:
+    """Whether a parameter is active wherever all of ``around`` hold."""
     tree = space.tree
-    dimensions = [dimension for n in (name, *around) for dimension in tree.by_name[n]]
+    names = (name, *(where.name for where in around))
+    dimensions = [dimension for n in names for dimension in tree.by_name[n]]
     choices = {link.choice for d in dimensions for link in tree.conditions(d.node)}
+    choices |= {d.index for d in dimensions if d.index in tree.children}
 
-    def active(parameter: str, options: Mapping[int, int]) -> bool:
-        return any(tree.is_active(d.node, options) for d in tree.by_name[parameter])
+    def active(parameter: str, options: Mapping[int, int]) -> list[Dimension]:
+        return [d for d in tree.by_name[parameter] if tree.is_active(d.node, options)]
+
+    def holds(where: _Where, values: Mapping[int, Any], options: Mapping[int, int]) -> bool:
+        found = active(where.name, options)
+        # A choice that decides nothing may have any value here.
+        return any(
+            where.value is None or where.value == as_word(values.get(d.index, where.value))
+            for d in found
+        )
 
     for values in tree.assignments(sorted(choices)):
         options = {index: tree.choice(index).index(value) for index, value in values.items()}
-        if all(active(n, options) for n in around) and not active(name, options):
+        if all(holds(where, values, options) for where in around) and not active(name, options):
             return False
     return True
 
