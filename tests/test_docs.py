@@ -42,7 +42,7 @@ def test_examples_of_other_libraries(tmp_path, monkeypatch):
     pytest.importorskip("hyperopt")
     monkeypatch.chdir(tmp_path)  # SMAC3 writes there
     page = ROOT / "docs" / "guides" / "coming-from.md"
-    namespace = {}
+    namespace: dict[str, object] = {}
     exec(next(code for _, code in BLOCK.findall(page.read_text(encoding="utf-8"))), namespace)
     run_examples(page, " needs-peers", namespace)
 

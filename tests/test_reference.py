@@ -7,6 +7,7 @@ import re
 import textwrap
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ INTEGRATIONS = {
 
 def public():
     """Each public thing once, under the shortest name that leads to it."""
-    found = {}
+    found: dict[int, tuple[str, Any]] = {}
     for module in MODULES:
         for name in module.__all__:
             thing = getattr(module, name)
@@ -53,10 +54,12 @@ def described_fields(cls):
     for each in cls.__mro__[:-1]:
         if not each.__module__.startswith("bosquet"):
             continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0].body
+        (declared,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+        assert isinstance(declared, ast.ClassDef)
+        body = declared.body
         for field, text in pairwise(body):
             is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-            if isinstance(field, ast.AnnAssign) and is_text:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and is_text:
                 found.add(field.target.id)
     return found
 

@@ -36,7 +36,7 @@ def message(text: str) -> Any:
         (lambda: Float("0", 1), "low='0' must be a finite number"),
         (lambda: Float(None, 1), "low=None must be a finite number"),
         (lambda: Float(0, True), "high=True must be a finite number"),
-        (lambda: Float(0, np.True_), "high=np.True_ must be a finite number"),
+        (lambda: Float(0, np.True_), f"high={np.True_!r} must be a finite number"),
         (lambda: Float(0, 1j), "high=1j must be a finite number"),
         (lambda: Float(0, np.complex128(1)), "must be a finite number"),
         (lambda: Float(0, np.array([1.0])), "must be a finite number"),

@@ -145,7 +145,7 @@ def exercise(space: Space) -> None:
 
 
 def test_a_wide_space() -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # whatever else the machine does
     kinds: list[Any] = [
         Int(1, 9),
         Int(1, 999, log=True),
@@ -157,28 +157,28 @@ def test_a_wide_space() -> None:
     first = next(space.configs())
     assert len(first) == 1000
     assert space.size == (9 * 999 * 2 * 9) ** 250
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_many_branching_choices() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     space = Space({f"c{i}": Choice({"on": {f"x{i}": Int(1, 3)}, "off": {}}) for i in range(300)})
     exercise(space)
     assert space.n_paths == 2**300
     assert len(next(space.configs())) == 600
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_many_options_with_the_same_name_below() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     space = Space({"m": Choice({i: {"lr": Int(1, 9), "k": Int(0, i + 1)} for i in range(300)})})
     exercise(space)
     assert space.n_paths == 300
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_deep_space() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     below: dict[str, Any] = {}
     for level in reversed(range(100)):
         choice = Choice({"go": below, "stop": {}}, default="go")
@@ -190,7 +190,7 @@ def test_a_deep_space() -> None:
     assert len(list(space.tree.paths())) == 100
     lengths = Counter(len(config) for config in space.sample(0, 4000, by="path"))
     assert is_uniform(list(lengths.values()), 100)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 # -- equality --------------------------------------------------------------------------------
