@@ -262,8 +262,8 @@ def page(kept: dict[str, Any]) -> str:
         "intervals of `interval()` (averaged over seeds), the share of the variance that the means",
         "of `predict()` explain (median), and the share of trials inside their 90 % intervals by",
         "`leave_one_out()`; *wider* is the factor by which intervals were widened (median). Where",
-        "seeds are few, later runs of the script add more. Rows that say *no* are of the model before",
-        "its intervals were widened, and have not been measured again.",
+        "seeds are few, later runs of the script add more. Rows that say *no* are of the model",
+        "before its intervals were widened, and have not been measured again.",
         "",
         f"| problem | trials by | seeds | {' | '.join(f'{100 * x:g} %' for x in LEVELS)} "
         "| explained | left out, 90 % | wider | commits |",

@@ -25,3 +25,15 @@ def test_the_branch_of_the_best_trial_comes_first(history):
         plots.parallel(history, "model=fores")
     with pytest.raises(bq.ModelError, match="nothing to show side by side"):
         plots.parallel(bq.History(history.space))
+
+
+def test_many_long_names_lean():
+    names = [f"parameter_{i}" for i in range(16)]
+    space = bq.Space({name: bq.Float(0, 1) for name in names})
+    trials = [bq.Trial(i, c, "complete", float(i)) for i, c in enumerate(space.sample(0, 3))]
+    made = plots.parallel(bq.History(space, trials))
+    titles = [note for note in made.layout.annotations if note.text.startswith("<b>")]
+    assert len(titles) == 15
+    assert all(note.textangle == -25 for note in titles)
+    assert len(made.layout.annotations) == 3 * len(titles)  # with the ends of every axis
+    assert "2 more parameters are not shown" in made.layout.title.subtitle.text

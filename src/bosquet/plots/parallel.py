@@ -50,13 +50,13 @@ def parallel(source: Any, branch: str | None = None) -> Any:
     # Names beside each other have about so many characters' room.
     leaning = max(len(name) for name, _, _ in scales) * len(scales) > _LETTERS
     if leaning:
-        made.update_layout(margin={"t": 130, "r": 90}, height=500)
+        made.update_layout(height=500)
         scales = [(name, ends, [places[0], places[-1]]) for name, ends, places in scales]
     hidden = {"visible": False, "fixedrange": True}
     # All annotations at once: plotly copies those that are there when one is added.
     made.update_layout(
         xaxis=hidden | {"range": [-0.6, len(axes) + 0.3]},
-        yaxis=hidden | {"range": [-0.06, 1.12]},
+        yaxis=hidden | {"range": [-0.06, 1.32 if leaning else 1.12]},
         shapes=[_line(i) for i in range(len(scales))],
         annotations=[note for i, scale in enumerate(scales) for note in _notes(i, *scale, leaning)],
     )
