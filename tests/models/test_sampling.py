@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bosquet.models.sampling import Jumps, slice_sample
+from bosquet.models.sampling import slice_sample
 
 
-def chain(log_density, start, n=4000, width=1.0, bounds=(-np.inf, np.inf), seed=0, jumps=None):
+def chain(log_density, start, n=4000, width=1.0, bounds=(-np.inf, np.inf), seed=0):
     d = len(start)
     low, high = (np.full(d, edge) for edge in bounds)
     return slice_sample(
@@ -18,7 +18,6 @@ def chain(log_density, start, n=4000, width=1.0, bounds=(-np.inf, np.inf), seed=
         np.random.default_rng(seed),
         bounds=(low, high),
         burn_in=20,
-        jumps=jumps,
     )
 
 
@@ -70,36 +69,3 @@ def test_bad_arguments_are_said():
         chain(lambda x: 0.0, [2.0], bounds=(0.0, 1.0))
     with pytest.raises(ValueError, match="have a density"):
         chain(lambda x: np.nan, [0.5])
-
-
-def test_modes_that_a_chain_does_not_leave_are_visited_by_jumps():
-    """Two normals far apart in both coordinates, with 0.3 and 0.7 of the mass."""
-    centres, precisions = np.array([[-4.0, -4.0], [4.0, 4.0]]), np.array([1.0, 4.0])
-
-    def parts(x):
-        squares = np.sum((x - centres) ** 2, axis=1)
-        return np.log([0.3, 0.7]) + np.log(precisions) - 0.5 * precisions * squares
-
-    def log_density(x):
-        return float(np.logaddexp.reduce(parts(x)))
-
-    def slopes(x):
-        share = np.exp(parts(x) - log_density(x))
-        return -(share * precisions) @ (x - centres)
-
-    stuck = chain(log_density, centres[0], n=300)
-    assert stuck.max() < 2.0
-    jumps = Jumps.around(list(centres), slopes, (np.full(2, -np.inf), np.full(2, np.inf)))
-    widths = np.abs(np.linalg.det(jumps.factors))
-    np.testing.assert_allclose(widths, 1.0 / precisions, rtol=1e-3)
-    drawn = chain(log_density, centres[0], n=3000, jumps=jumps)
-    right = drawn[:, 0] > 0.0
-    assert np.mean(right) == pytest.approx(0.7, abs=0.06)
-    np.testing.assert_allclose(drawn[right].std(axis=0), 0.5, atol=0.06)
-    np.testing.assert_allclose(drawn[~right].std(axis=0), 1.0, atol=0.15)
-
-
-def test_a_jump_stays_within_the_bounds():
-    jumps = Jumps(np.zeros((1, 1)), np.full((1, 1, 1), 3.0))
-    drawn = chain(lambda _: 0.0, [0.5], n=2000, bounds=(0.0, 1.0), jumps=jumps)[:, 0]
-    assert stats.kstest(drawn[::3], stats.uniform.cdf).pvalue > 0.01

@@ -20,7 +20,7 @@ from bosquet.models.base import Belief, PathModel, PathPosterior
 from bosquet.models.cart import Cart, CartLeaf, Cell, thinned
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.priors import Hyperparameters
-from bosquet.models.sampling import Jumps, slice_sample
+from bosquet.models.sampling import slice_sample
 
 Inference = Literal["map", "mcmc"]
 
@@ -31,8 +31,6 @@ _SAMPLES = 32
 _EVERY = 4  # sweeps between samples: they are correlated, and each costs a factor
 _BURN_IN = 32
 _WIDTH = 1.0  # of slices, in logarithms
-_APART = 0.5  # in some logarithm: two maxima
-_NEGLIGIBLE = 10.0  # log posterior below the best, of a maximum that a chain need not visit
 
 
 class Likelihood(Protocol):
@@ -69,11 +67,7 @@ class PathLikelihood:
     def map(self, start: Array) -> Array:
         return maximise(self.log_posterior, self.hyper, [start], _ITERATIONS, _TOLERANCE)[0]
 
-    def sample(
-        self, start: Array, n: int, rng: np.random.Generator, others: Sequence[Array] = ()
-    ) -> Array:
-        """A chain from a maximum, which also jumps to those that are found from other starts."""
-
+    def sample(self, start: Array, n: int, rng: np.random.Generator) -> Array:
         def log_density(theta: Array) -> float:
             try:
                 return self.log_posterior(theta)[0]
@@ -82,26 +76,10 @@ class PathLikelihood:
 
         width = np.minimum(_WIDTH, self.hyper.sd)
         bounds = (self.hyper.lower, self.hyper.upper)
-        try:
-            modes = self._modes(start, others)
-            jumps = Jumps.around(modes, lambda theta: self.log_posterior(theta)[1], bounds)
-        except np.linalg.LinAlgError:
-            jumps = None
         sweeps = slice_sample(
-            log_density, start, width, _EVERY * n, rng, bounds=bounds, burn_in=_BURN_IN, jumps=jumps
+            log_density, start, width, _EVERY * n, rng, bounds=bounds, burn_in=_BURN_IN
         )
         return sweeps[_EVERY - 1 :: _EVERY]
-
-    def _modes(self, start: Array, others: Sequence[Array]) -> list[Array]:
-        """Maxima that are apart, and not negligible."""
-        found = [start]
-        best = self.log_posterior(start)[0]
-        for other in others:
-            mode = self.map(np.clip(other, self.hyper.lower, self.hyper.upper))
-            apart = min(np.abs(mode - one).max() for one in found)
-            if apart > _APART and self.log_posterior(mode)[0] > best - _NEGLIGIBLE:
-                found.append(mode)
-        return found
 
 
 @dataclass(frozen=True)
@@ -183,7 +161,7 @@ class TreedGP:
         def inferred(leaf: CartLeaf, best: Array) -> list[Array]:
             if self._inference == "map":
                 return [best]
-            return list(path_likelihood(leaf).sample(best, _SAMPLES, rng, self.starts))
+            return list(path_likelihood(leaf).sample(best, _SAMPLES, rng))
 
         root = CartLeaf(tree.leaves[0].path[:1])
         common = cache(lambda: inferred(root, theta))
