@@ -62,7 +62,8 @@ def test_widening_leaves_means_and_widens_all_else():
     space = tree_space()
     _, views = fit_views(studied(space, tree_value, 12))
     X = space.to_unit(space.sample(3, 8))
-    curved = replace(views[0].scale, lam=0.0)  # z far above zero becomes an exponential function
+    # z far above zero becomes an exponential function
+    curved = replace(views[0].scale, strength=1.0)
     narrow, wide = (
         Mixture(space, [replace(views[0], widening=factor, weight=1.0, scale=curved)])
         for factor in (1.0, 2.0)
