@@ -23,7 +23,7 @@ from bosquet.strategies.base import Proposal
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.gp_strategy import GPStrategy
 
-_TEMPERATURE = 1.5  # of the evidence
+_TEMPERATURE = 4.0  # of the evidence
 NEGLIGIBLE = 1e-3  # weights below it do not count
 
 
