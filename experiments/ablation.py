@@ -23,17 +23,31 @@ from bosquet.benchmarks.kept import keep, read_kept
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "experiments" / "results" / "ablation.jsonl.xz"
-REFERENCE = "default"
+# Each reference with its variants: what the default was when they were tried.
 VARIANTS = {
-    "turns": "the default of ee7f666: two models take turns, twelve trials of a design first, "
-    "other priors",
-    "compressed": "values above the median are compressed by a logarithm, as strongly as the "
-    "evidence wants it, instead of Yeo-Johnson",
-    "guided": "a trial that explores has the highest expected improvement among the branches tried "
-    "least, instead of being a point of the design",
-    "predicted": "improvement is measured from the lowest prediction at a trial instead of the "
-    "lowest value: **adopted**",
+    "default": {
+        "turns": "the default of ee7f666: two models take turns, twelve trials of a design first, "
+        "other priors",
+        "compressed": "values above the median are compressed by a logarithm, as strongly as the "
+        "evidence wants it, instead of Yeo-Johnson",
+        "guided": "a trial that explores has the highest expected improvement among the branches "
+        "tried least, instead of being a point of the design",
+        "predicted": "improvement is measured from the lowest prediction at a trial instead of the "
+        "lowest value: **adopted**",
+    },
+    "default of 93caac9": {
+        "one strength": "values above the median are compressed by a logarithm of one strength, or "
+        "not, by evidence, instead of Yeo-Johnson: **adopted**",
+        "one strength, a price": "the same, and compressing costs 3 units of evidence",
+        "one strength, no exploring": "the same without a price, and no trial explores",
+        "one strength, sharper": "the same with exploring; beliefs count by evidence at "
+        "temperature 1.5 instead of 4, and flat spaces have one Gaussian process instead of "
+        "`additive`",
+        "one strength, sharper, exploring less": "the same, and every twelfth trial explores "
+        "instead of every sixth",
+    },
 }
+NAMES = [name for reference, tried in VARIANTS.items() for name in (reference, *tried)]
 SUITES = {
     "real": (tuple(GROUPS["real-develop"]), (15, 30, 60)),
     "trees": (tuple(GROUPS["shifted"]), (20, 30, 40)),
@@ -43,10 +57,11 @@ HEAD = """\
 # What was tried for the default
 
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
-*pair* is a problem and a seed on which both the variant and the reference (`auto` as of 3258db2)
-have run. Shares are those of the pairs in which the variant is better, ties counted half, after so
-many evaluations; 0.50 is level, and with n pairs a share is known to about 0.5 / sqrt(n). What the
-models alone are worth, without a search: [models.md](models.md).
+*pair* is a problem and a seed on which both the variant and its reference, the default of that day
+(3258db2 or 93caac9), have run. Shares are those of the pairs in which the variant is better, ties
+counted half, after so many evaluations; 0.50 is level, and with n pairs a share is known to about
+0.5 / sqrt(n). What the models alone are worth, without a search: [models.md](models.md); what one
+ask is worth: [one-step.md](one-step.md).
 
 """
 
@@ -55,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--page", action="store_true", help="write the page, as without arguments")
     parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
-    parser.add_argument("--as", dest="variant", choices=[REFERENCE, *VARIANTS])
+    parser.add_argument("--as", dest="variant", choices=NAMES)
     parser.add_argument("--commit", default="", help="of the code that made the runs")
     options = parser.parse_args()
     if options.add is not None:
@@ -73,18 +88,19 @@ def kept_page() -> str:
 
 
 def page(runs: Sequence[Run]) -> str:
-    text = HEAD + "".join(f"- `{name}`: {what}.\n" for name, what in VARIANTS.items())
+    tried = (item for variants in VARIANTS.values() for item in variants.items())
+    text = HEAD + "".join(f"- `{name}`: {what}.\n" for name, what in tried)
     for suite, (problems, budgets) in SUITES.items():
         of_suite = [run for run in runs if run.job.problem in problems]
-        by_variant = {
+        by_name = {
             name: {
                 (r.job.problem, r.job.seed): np.minimum.accumulate(r.values)
                 for r in of_suite
                 if r.job.method == name
             }
-            for name in (REFERENCE, *VARIANTS)
+            for name in NAMES
         }
-        text += f"\n## {suite}\n\n" + table(by_variant, budgets)
+        text += f"\n## {suite}\n\n" + table(by_name, budgets)
     return text + f"\n{len(runs)} runs. Versions: {summary.versions_text(runs)}.\n"
 
 
@@ -92,23 +108,28 @@ Traces = Mapping[tuple[str, int], np.ndarray]
 """The best value so far, by problem and seed."""
 
 
-def table(by_variant: Mapping[str, Traces], budgets: Sequence[int]) -> str:
-    lines = ["| variant | pairs | " + " | ".join(f"after {b}" for b in budgets) + " |"]
-    lines.append("|---" * (2 + len(budgets)) + "|")
-    reference = by_variant[REFERENCE]
-    for name in VARIANTS:
-        made = by_variant[name]
-        pairs = sorted(set(made) & set(reference))
-        if pairs:
-            shares = [share(made, reference, pairs, budget) for budget in budgets]
-            texts = " | ".join(f"{s:.2f}" for s in shares)
-            lines.append(f"| {name} | {len(pairs)} | {texts} |")
+def table(by_name: Mapping[str, Traces], budgets: Sequence[int]) -> str:
+    lines = ["| variant | " + " | ".join(f"after {b}, pairs" for b in budgets) + " |"]
+    lines.append("|---" * (1 + len(budgets)) + "|")
+    for reference, variants in VARIANTS.items():
+        for name in variants:
+            cells = [share(by_name[name], by_name[reference], budget) for budget in budgets]
+            if any(cells):
+                lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def share(a: Traces, b: Traces, pairs: Sequence[tuple[str, int]], budget: int) -> float:
-    gaps = np.array([a[pair][budget - 1] - b[pair][budget - 1] for pair in pairs])
-    return float(np.mean(gaps < 0) + 0.5 * np.mean(gaps == 0))
+def share(variant: Traces, reference: Traces, budget: int) -> str:
+    """How often the variant is better, and the number of pairs; empty where there are none."""
+    gaps = [
+        variant[pair][budget - 1] - reference[pair][budget - 1]
+        for pair in set(variant) & set(reference)
+        if min(len(variant[pair]), len(reference[pair])) >= budget
+    ]
+    if not gaps:
+        return ""
+    better = float(np.mean([(gap < 0) + 0.5 * (gap == 0) for gap in gaps]))
+    return f"{better:.2f}, {len(gaps)}"
 
 
 if __name__ == "__main__":
