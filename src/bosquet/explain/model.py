@@ -201,7 +201,12 @@ class Model:
     # -- parameters --------------------------------------------------------------------------
 
     def parameters(self, branch: str | Mapping[str, Any] | None = None) -> list[str]:
-        """The qualified names of the parameters of a branch, choices of branches aside."""
+        """The qualified names of the parameters of a branch, choices of branches aside.
+
+        Args:
+            branch: its label or its choices in a dict, as for `effects`; None: that of the best
+                trial.
+        """
         return [one.qualified_name for one in self._variables(self._path(branch), None)]
 
     def effects(
