@@ -37,7 +37,7 @@ VARIANTS = {
     },
     "default of 93caac9": {
         "one strength": "values above the median are compressed by a logarithm of one strength, or "
-        "not, by evidence, instead of Yeo-Johnson: **adopted**",
+        "not, by evidence, instead of Yeo-Johnson",
         "one strength, a price": "the same, and compressing costs 3 units of evidence",
         "one strength, no exploring": "the same without a price, and no trial explores",
         "one strength, sharper": "the same with exploring; beliefs count by evidence at "

@@ -37,8 +37,7 @@ began at their first option, which left networks and pipelines behind random sea
 was found and mended on the other half. The third run is of the default since improvement is
 measured from the lowest prediction, which was chosen on the other half, on trees and on Ackley's
 function ([ablation](ablation.md)); the fourth since good values are never compressed, which was
-chosen on a network that is in neither half ([fc3](fc3.md)). Since then bad values are compressed in
-another way ([what was tried](ablation.md)); that default has not run on this half.
+chosen on a network that is in neither half ([fc3](fc3.md)).
 
 {summary}
 ## Average rank

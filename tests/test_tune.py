@@ -290,7 +290,9 @@ def test_running_and_left_trials_are_told_apart(capsys):
     space = bq.Space({"x": bq.Float(0, 1)})
     bq.minimize(objective, space, n_trials=3, storage="runs.db", callbacks=look, seed=0)
     shown = capsys.readouterr().out
-    running = r"1 trial: 0 complete, 0 failed, 1 running\n\nRunning:\n  trial 0 \(for [\d.]+ m?s\): x="
+    running = (
+        r"1 trial: 0 complete, 0 failed, 1 running\n\nRunning:\n  trial 0 \(for [\d.]+ m?s\): x="
+    )
     assert re.search(running, shown)
 
     def interrupted(config):

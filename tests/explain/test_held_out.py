@@ -59,7 +59,7 @@ def test_noise_is_part_of_what_is_expected():
 def test_a_model_that_is_too_sure_is_widened_and_says_so():
     """A valley whose curve a few trials do not show: fitted to all of them, it looks settled."""
     space = Space({"x": Float(-1, 1), "r": Float(-1, 1)})
-    history = studied(space, lambda c: (c["x"] - 2 * c["r"] ** 2 + 1) ** 2, 20, seed=0)
+    history = studied(space, lambda c: (c["x"] - 2 * c["r"] ** 2 + 1) ** 2, 20, seed=1)
     model = Model(history)
     assert model.beliefs[0].widening > 1.1
     assert f"intervals wider by {model.beliefs[0].widening:.2f}" in str(model)

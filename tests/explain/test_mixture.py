@@ -22,7 +22,7 @@ def skewed():
 
 def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
     mixture, views, space = skewed
-    assert any(view.scale.strength for view in views)
+    assert any(view.scale.lam != 1.0 for view in views)
     X = space.to_unit(space.sample(5, 6))
     rng = np.random.default_rng(0)
     drawn = []
@@ -62,8 +62,7 @@ def test_widening_leaves_means_and_widens_all_else():
     space = tree_space()
     _, views = fit_views(studied(space, tree_value, 12))
     X = space.to_unit(space.sample(3, 8))
-    # z far above zero becomes an exponential function
-    curved = replace(views[0].scale, strength=1.0)
+    curved = replace(views[0].scale, lam=0.0)  # z far above zero becomes an exponential function
     narrow, wide = (
         Mixture(space, [replace(views[0], widening=factor, weight=1.0, scale=curved)])
         for factor in (1.0, 2.0)

@@ -5,6 +5,7 @@ from scipy.optimize import approx_fprime
 import bosquet as bq
 from bosquet.models.add_tree import add_tree, paper_add_tree, released_add_tree
 from bosquet.models.gp import AdditiveGP
+from bosquet.models.transform import transform, yeo_johnson
 
 
 def covariance(components, eta, space, a, b):
@@ -105,6 +106,54 @@ def test_hierarchy_moves_all_components_together():
     for component in components:
         change = after[component.variance] - before[component.variance]
         assert change == pytest.approx(1.0 if component.name.startswith("own") else 0.0)
+
+
+@pytest.mark.parametrize("lam", [-1.0, 0.0, 0.5, 1.0, 2.0, 2.5])
+def test_yeo_johnson(lam):
+    from scipy.stats import yeojohnson
+
+    y = np.array([-3.0, -0.5, 0.0, 0.2, 4.0])
+    t, log_slope = yeo_johnson(y, lam)
+    np.testing.assert_allclose(t, yeojohnson(y, lam), atol=1e-12)
+    numeric = (yeo_johnson(y + 1e-6, lam)[0] - yeo_johnson(y - 1e-6, lam)[0]) / 2e-6
+    np.testing.assert_allclose(np.exp(log_slope), numeric, rtol=1e-5)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.3])
+def test_targets_are_standardised_with_their_jacobian(lam):
+    rng = np.random.default_rng(0)
+    y = rng.gamma(2.0, size=30) * 50
+    noise = np.where(rng.random(30) < 0.5, 1.0, np.nan)
+    targets = transform(y, noise, lam)
+    assert targets.z.mean() == pytest.approx(0.0, abs=1e-12)
+    assert targets.z.std() == pytest.approx(1.0)
+    order = np.argsort(y)
+    slopes = np.exp(yeo_johnson((y - y.mean()) / y.std(), lam)[1])
+    width = np.std(yeo_johnson((y - y.mean()) / y.std(), lam)[0])
+    assert np.all(np.diff(targets.z[order]) > 0)
+    expected = (slopes / (y.std() * width)) ** 2
+    known = ~np.isnan(noise)
+    np.testing.assert_allclose(targets.noise[known], expected[known])
+    assert targets.log_jacobian == pytest.approx(0.5 * np.log(expected).sum())
+
+
+def test_targets_of_odd_values():
+    for y in ([1.0, 1.0], [0.0, 0.0], [1e300, -1e300], [1e-300, 0.0], [5.0, 5.0 + 1e-15]):
+        targets = transform(np.array(y), np.array([np.nan, 0.1]))
+        assert np.all(np.isfinite(targets.z))
+        assert np.isfinite(targets.noise[1])
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.0, 2.0])
+@pytest.mark.parametrize("e", [-1060, -1000, 900, 1021])
+def test_targets_near_the_ends_of_the_floats(e, lam):
+    """A power of two changes nothing but the Jacobian, which says how much."""
+    y = np.array([-1.0, 0.25, 0.5, 1.5, 1.75])
+    noise = np.array([np.nan, 0.0, np.nan, 0.0, np.nan])
+    plain, odd = (transform(values, noise, lam) for values in (y, np.ldexp(y, e)))
+    np.testing.assert_allclose(odd.z, plain.z, rtol=1e-12)
+    np.testing.assert_array_equal(odd.noise, plain.noise)
+    assert odd.log_jacobian == pytest.approx(plain.log_jacobian - 5 * e * np.log(2.0))
 
 
 def test_much_noise_is_less_likely_than_hardly_any():

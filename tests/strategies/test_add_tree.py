@@ -9,7 +9,6 @@ from bosquet.acquisition.base import LogEI
 from bosquet.benchmarks.simulated import simulate
 from bosquet.data import History, Trial
 from bosquet.models.gp import AdditiveGP
-from bosquet.models.transform import COMPRESSED
 from bosquet.search.tree_path import Scored
 from bosquet.strategies import AddTree
 from bosquet.strategies import gp_strategy as module
@@ -247,21 +246,25 @@ def test_with_noise_the_incumbent_is_a_posterior_mean(monkeypatch):
     assert seen[0] > z + 1.0
 
 
-def test_bad_values_are_compressed_where_that_explains_more():
+def test_skewed_targets_are_transformed():
     space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
     opt = bq.Optimizer(space, "add-tree", seed=0)
     for config in space.sample(0, 25):
         opt.tell(config, float(np.exp(9 * config["x"]) + config["y"]))
-    assert opt.ask().memory["fits"]["add-tree"]["setting"]["strength"] == COMPRESSED
+    assert opt.ask().memory["fits"]["add-tree"]["setting"]["lam"] < 1.0
 
 
-def test_values_of_a_sum_are_not_compressed():
-    """A sum is one no more when bad values are compressed: the evidence sees that."""
-    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+def test_good_values_are_never_compressed():
+    """Dead settings far above the others: what tells the others apart must not be lost."""
+    space = bq.Space({"x": bq.Float(0, 1)})
     opt = bq.Optimizer(space, "add-tree", seed=0)
     for config in space.sample(0, 25):
-        opt.tell(config, (config["x"] - 0.3) ** 2 + config["y"] ** 2)
-    assert opt.ask().memory["fits"]["add-tree"]["setting"]["strength"] == 0.0
+        x = config["x"]
+        opt.tell(config, 6.0 + 0.1 * x if x > 0.5 else 0.2 + (x - 0.3) ** 2)
+    for _ in range(6):
+        trial = opt.ask()
+        assert trial.memory["fits"]["add-tree"]["setting"]["lam"] <= 1.0
+        opt.tell(trial, 6.0 if trial.config["x"] > 0.5 else 0.2 + (trial.config["x"] - 0.3) ** 2)
 
 
 def test_fits_start_where_the_last_one_ended(monkeypatch):
@@ -313,11 +316,12 @@ def test_what_is_believed_of_a_pending_trial_is_not_gained_again(monkeypatch):
     assert seen[2] <= seen[1] + 1e-9  # the same belief, computed again
 
 
-def test_the_settings_next_to_one_differ_in_one_thing():
-    for strength, other in ((0.0, COMPRESSED), (COMPRESSED, 0.0)):
-        rivals = AddTree().rivals(Setting("se", strength))
-        assert rivals == [Setting("se", other), Setting("matern52", strength)]
-    assert AddTree(transforms=False, kernel="se").rivals(Setting("se")) == []
+def test_transforms_are_no_stronger_than_a_logarithm():
+    strategy = AddTree()
+    for lam, others in ((0.0, {0.5}), (0.5, {0.0, 1.0}), (1.0, {0.5})):
+        rivals = strategy.rivals(Setting("se", lam))
+        assert {rival.lam for rival in rivals if rival.kernel == "se"} == others
+        assert [rival.lam for rival in rivals if rival.kernel == "matern52"] == [lam]
 
 
 def test_the_papers_version_begins_with_a_design_and_ours_at_the_defaults():

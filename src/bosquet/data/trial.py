@@ -213,7 +213,7 @@ def stored_info(
         return info, memory
     memory = {name: info[name] for name in ("fits", "engine", "turbo") if name in info}
     if isinstance(theta := memory.get("fits", {}).get("local"), list):
-        setting = {"kernel": "matern52", "strength": 0.0}
+        setting = {"kernel": "matern52", "lam": 1.0}
         local = {"theta": theta, "setting": setting, "fitted_at": 0, "evidence": 0.0}
         memory["fits"] = memory["fits"] | {"local": local}
     return {name: value for name, value in info.items() if name not in ("fits", "turbo")}, memory

@@ -92,8 +92,8 @@ class Belief:
 
     strategy: str
     kernel: str
-    strength: float
-    """Of the compression of bad values; 0 is none."""
+    lam: float
+    """Of the Yeo-Johnson transform of the values; 1 is none."""
     evidence: float
     weight: float
     about: dict[str, Any]
@@ -213,12 +213,12 @@ class _Candidate:
         record = fitted.record
 
         def with_setting(setting: Setting, start: Any) -> _Candidate:
-            targets = transform(data.y, data.noise, setting.strength)
+            targets = transform(data.y, data.noise, setting.lam)
             model: Any = strategy.model_on(space, data.X, targets, setting)
             recalled = model.hyper.recall(start)
             starts = [model.hyper.mean if recalled is None else recalled]
             theta, value = model.fit(starts, _ITERATIONS)
-            evidence = value + targets.log_jacobian
+            evidence = value + targets.log_jacobian + setting.log_prior
             return cls(
                 strategy, setting, model, targets, theta, evidence, fitted.about, space, data.X
             )
@@ -237,7 +237,7 @@ class _Candidate:
         return Belief(
             self.strategy.name,
             self.setting.kernel,
-            self.setting.strength,
+            self.setting.lam,
             self.evidence,
             weight,
             self.about,
@@ -261,7 +261,7 @@ class _Candidate:
         return widening(space, X, targets.z, targets.noise, refitted)
 
     def views(self, weight: float, data: Dataset, more: int) -> list[View]:
-        scale = Scale.of(data.y, self.setting.strength)
+        scale = Scale.of(data.y, self.setting.lam)
         noise = self.targets.noise
         known = None if np.isnan(noise).any() else float(np.median(noise))
         hyper, rng = self.model.hyper, np.random.default_rng(0)

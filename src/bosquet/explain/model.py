@@ -317,7 +317,7 @@ class Model:
 
 def _belief_text(belief: Belief) -> str:
     kernel = {"se": "squared exponential", "matern52": "Matern-5/2"}.get(belief.kernel)
-    transform = ", bad values compressed" if belief.strength else ""
+    transform = "" if belief.lam == 1.0 else f", Yeo-Johnson transform with lambda {belief.lam:g}"
     wider = ""
     if belief.widening > 1.0:
         wider = f", intervals wider by {belief.widening:.2f} as trials put aside ask for"

@@ -1,9 +1,7 @@
-"""Targets as a model wants them: zero mean, unit variance, perhaps with bad values compressed.
+"""Targets as a model wants them: zero mean, unit variance, perhaps less skewed.
 
-Where a search fails in many ways and succeeds in one, bad values spread over decades: how bad they
-are says little about where good ones lie, and a covariance that has to explain it explains nothing
-else. So values above the median may be compressed by a logarithm, in units of the spread below it.
-Good values are left as they are, because the search has to tell them apart.
+The Yeo-Johnson family (Yeo & Johnson, 2000) is applied to standardised targets; lambda = 1 is the
+identity.
 """
 
 from __future__ import annotations
@@ -14,22 +12,26 @@ import numpy as np
 
 from bosquet.arrays import Array
 
-COMPRESSED = 1.0  # the strength of a compression that the evidence may ask for
 _ORDINARY = 300  # the largest power of two, and its inverse, that values may be near
 _NO_INFORMATION = 1e6  # a noise variance beyond which a standardised target says nothing
 
 
-def compress(s: Array, strength: float) -> tuple[Array, Array]:
-    """log(1 + strength s) / strength of what is above 0, and the log of the slope everywhere."""
-    above = np.log1p(strength * np.maximum(s, 0.0))
-    return (np.where(s > 0.0, above / strength, s) if strength else s), -above
+def yeo_johnson(y: Array, lam: float) -> tuple[Array, Array]:
+    """The transformed values and log dt/dy."""
+    magnitude = np.log1p(np.abs(y))
+    power = np.where(y >= 0, lam, 2.0 - lam)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        transformed = np.where(power == 0.0, magnitude, np.expm1(power * magnitude) / power)
+    return np.sign(y) * transformed, (power - 1.0) * magnitude
 
 
-def expand(t: Array, strength: float) -> Array:
-    """The values that `compress` gives ``t`` for."""
-    if not strength:
-        return t
-    return np.where(t > 0.0, np.expm1(strength * np.maximum(t, 0.0)) / strength, t)
+def undo_yeo_johnson(t: Array, lam: float) -> Array:
+    """The values that `yeo_johnson` gives ``t`` for; lambda between 0 and 2, where all have one."""
+    power = np.where(t >= 0, lam, 2.0 - lam)
+    size = np.abs(t)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        magnitude = np.where(power == 0.0, size, np.log1p(power * size) / power)
+    return np.asarray(np.sign(t) * np.expm1(magnitude))
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,17 @@ class Scale:
     exponent: int
     centre: float
     spread: float
-    strength: float
-    """Of the compression of values above the centre; 0 is none."""
+    lam: float
     middle: float
     width: float
 
     @classmethod
-    def of(cls, y: Array, strength: float = 0.0) -> Scale:
+    def of(cls, y: Array, lam: float = 1.0) -> Scale:
         e = exponent(y)
         y = np.ldexp(y, -e)
-        centre, spread = lower_half(y) if strength else moments(y)
-        t, _ = compress((y - centre) / spread, strength)
-        return cls(e, centre, spread, strength, *moments(t))
+        centre, spread = moments(y)
+        t, _ = yeo_johnson((y - centre) / spread, lam)
+        return cls(e, centre, spread, lam, *moments(t))
 
     def to_z(self, y: Array) -> Array:
         return self.with_slope(y)[0]
@@ -69,17 +70,17 @@ class Scale:
     def with_slope(self, y: Array) -> tuple[Array, Array]:
         """The targets, and their derivative by y in units of two to the power of the exponent."""
         s = (np.ldexp(y, -self.exponent) - self.centre) / self.spread
-        t, log_slope = compress(s, self.strength)
+        t, log_slope = yeo_johnson(s, self.lam)
         return (t - self.middle) / self.width, np.exp(log_slope) / (self.spread * self.width)
 
     def to_y(self, z: Array) -> Array:
-        s = expand(self.middle + self.width * np.asarray(z), self.strength)
+        s = undo_yeo_johnson(self.middle + self.width * np.asarray(z), self.lam)
         return np.ldexp(self.centre + self.spread * s, self.exponent)
 
 
-def transform(y: Array, noise: Array, strength: float = 0.0) -> Targets:
+def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
     """The targets a model is fitted to."""
-    scale = Scale.of(y, strength)
+    scale = Scale.of(y, lam)
     z, slope = scale.with_slope(y)
     with np.errstate(over="ignore"):
         sd = np.ldexp(np.sqrt(noise), -scale.exponent)
@@ -97,6 +98,11 @@ def exponent(y: Array) -> int:
     return e if abs(e) > _ORDINARY else 0
 
 
+def log_prior_of_lambda(lam: float) -> float:
+    """Centred on the identity: a transform can break additivity, so it must be worth it."""
+    return -0.5 * ((lam - 1.0) / 0.75) ** 2
+
+
 def moments(y: Array) -> tuple[float, float]:
     """Mean and standard deviation; 1 for values that do not differ, and safe for huge ones."""
     size = float(np.max(np.abs(y)))
@@ -105,14 +111,3 @@ def moments(y: Array) -> tuple[float, float]:
     scaled = y / size
     sd = float(np.std(scaled))
     return float(np.mean(scaled)) * size, (sd if sd > 1e-12 else 1.0) * size
-
-
-def lower_half(y: Array) -> tuple[float, float]:
-    """The median, and the spread of what is below it; of all values where nothing is."""
-    median = float(np.median(y))
-    below = y[y < median]
-    size = float(np.max(np.abs(y)))
-    if not len(below) or size == 0.0:
-        return median, moments(y)[1]
-    spread = size * float(np.sqrt(np.mean((below / size - median / size) ** 2)))
-    return median, spread if spread > 1e-12 * size else moments(y)[1]

@@ -168,7 +168,7 @@ class AddTree(CovarianceStrategy):
         if self.restarts is None or len(data.y) > _FEW:
             return super().fit(task, data, rng)
         setting = Setting("se")
-        targets = transform(data.y, data.noise, setting.strength)
+        targets = transform(data.y, data.noise, setting.lam)
         model = self.model_on(task.space, data.X, targets, setting)
         low, high = model.hyper.lower, model.hyper.upper
         theta, evidence = model.fit([rng.uniform(low, high) for _ in range(self.restarts)])

@@ -237,7 +237,7 @@ class Additive(GPStrategy[SpacePosterior]):
         self, space: Space, data: Dataset, setting: GraphSetting, rng: np.random.Generator
     ) -> Learned:
         """Algorithm 3, from the last state on."""
-        targets = transform(data.y, data.noise, setting.strength)
+        targets = transform(data.y, data.noise, setting.lam)
         likelihood = GraphLikelihood(
             space,
             data.X,

@@ -18,7 +18,7 @@ from bosquet.arrays import Array
 from bosquet.data import History
 from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel, PathPosterior
-from bosquet.models.transform import Targets
+from bosquet.models.transform import Targets, log_prior_of_lambda
 from bosquet.space import Space
 from bosquet.strategies.base import Task
 
@@ -37,8 +37,12 @@ class Setting:
     """What is chosen by evidence, beside theta."""
 
     kernel: Kind
-    strength: float = 0.0
-    """Of the compression of bad values (`transform`); 0 is none."""
+    lam: float = 1.0
+    """Of the Yeo-Johnson transform; 1 is none."""
+
+    @property
+    def log_prior(self) -> float:
+        return log_prior_of_lambda(self.lam)
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ class _Fit(Generic[P]):
     def improved(self, starts: Sequence[Array], iterations: int) -> _Fit[P]:
         """Fitted from its theta, and from other starts."""
         theta, evidence = self.model.fit([self.start, *starts], iterations)
-        evidence += self.targets.log_jacobian
+        evidence += self.targets.log_jacobian + self.setting.log_prior
         return replace(self, theta=theta, evidence=evidence)
 
 

@@ -21,7 +21,7 @@ from bosquet.data import Dataset
 from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel
 from bosquet.models.covariance import AdditivePosterior, Covariance
-from bosquet.models.transform import COMPRESSED, Targets, transform
+from bosquet.models.transform import Targets, transform
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
@@ -34,6 +34,7 @@ from bosquet.strategies.options import AcquisitionName, IncumbentName, KernelNam
 
 MOST_PATHS = 32  # searched in one ask
 _FIRST, _DESIGNED = 8, 12  # trials before the first model, with the defaults first and without
+_LAMBDA_STEP = 0.5  # from 0, a logarithm of bad values, to 1; good ones are never compressed
 _NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 
 
@@ -47,9 +48,9 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     is one box of continuous variables: a model that is sure of itself on few points must not give
     up a branch for ever. For the same reason it is every second one, on any space, while the model
     sees nothing left to gain. ``defaults_first``: the first trials are the defaults (else the first
-    option, the middle of a range) of every branch. With ``transforms`` bad values are
-    compressed where that explains the data better. ``incumbent`` is what an improvement is measured
-    from: the lowest value that the model predicts at a trial, or the lowest ``"observed"``.
+    option, the middle of a range) of every branch. ``transforms`` are of the targets (Yeo-Johnson),
+    chosen by evidence. ``incumbent`` is what an improvement is measured from: the lowest value
+    that the model predicts at a trial, or the lowest ``"observed"``.
     """
 
     setting_class: ClassVar[type[Setting]] = Setting
@@ -123,7 +124,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 
     def fit_from(self, last: FitRecord, task: Task, data: Dataset) -> Fitted[P]:
         def model_of(setting: Setting) -> tuple[PathModel[P], Targets]:
-            targets = transform(data.y, data.noise, setting.strength)
+            targets = transform(data.y, data.noise, setting.lam)
             return self.model_on(task.space, data.X, targets, setting), targets
 
         return fit_by_evidence(task, self.name, last, model_of, self.rivals)
@@ -136,10 +137,11 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         return FitRecord(None, self.setting_class(self.kernels[0]))
 
     def rivals(self, setting: Setting) -> list[Setting]:
-        """The settings next to one: bad values compressed or not, and the other kernel."""
+        """The settings next to one: other transforms, and the other kernel if it may change."""
         rivals = []
         if self.transforms:
-            rivals = [replace(setting, strength=0.0 if setting.strength else COMPRESSED)]
+            near = (setting.lam - _LAMBDA_STEP, setting.lam + _LAMBDA_STEP)
+            rivals += [replace(setting, lam=lam) for lam in near if 0.0 <= lam <= 1.0]
         others = (kernel for kernel in self.kernels if kernel != setting.kernel)
         return rivals + [replace(setting, kernel=kernel) for kernel in others]
 
