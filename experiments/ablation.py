@@ -45,12 +45,22 @@ VARIANTS = {
         "`additive`",
         "one strength, sharper, exploring less": "the same, and every twelfth trial explores "
         "instead of every sixth",
+        "one process first, good places": "up to 20 trials one process over everything proposes "
+        "(`arc`; without conditions one Gaussian process), and while trials are few proposals keep "
+        "near good ones and away from the ends of ranges: **adopted**",
+        "arc, interior, compressed": "`arc` alone, at half the power of a parabola over every "
+        "range; bad values compressed by a logarithm of one of two strengths, by evidence",
+        "arc, good places, compressed": "`arc` alone with good places that never fade; compressed "
+        "alike",
+        "first, good places, compressed, agreed": "the adopted one with values compressed alike, "
+        "and beliefs that count by the weighted mean of the logarithms of their improvements (runs "
+        "of 60: good places fade from 20 trials on; flat spaces have one Gaussian process)",
     },
 }
 NAMES = [name for reference, tried in VARIANTS.items() for name in (reference, *tried)]
 SUITES = {
     "real": (tuple(GROUPS["real-develop"]), (15, 30, 60)),
-    "trees": (tuple(GROUPS["shifted"]), (20, 30, 40)),
+    "trees": (tuple(GROUPS["shifted"]), (10, 20, 30, 40)),
     "Ackley-10": (("ackley-10-shifted",), (50, 100, 150)),
 }
 HEAD = """\

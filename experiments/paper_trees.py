@@ -23,13 +23,14 @@ from bosquet.benchmarks import summary
 from bosquet.benchmarks.harness import Job, Run
 from bosquet.strategies import Arc, FlatGP, Independent, Marginal, Strategy
 
-# As `tree-ei.paper` has it: no exploration, transforms or defaults (the middle of a range, which is
-# the minimum of a leaf of the paper's functions) as first trials.
+# As `tree-ei.paper` has it: no exploration, transforms, good places or defaults (the middle of a
+# range, which is the minimum of a leaf of the paper's functions) as first trials.
 PLAIN: dict[str, Any] = {
     "kernel": "matern52",
     "transforms": False,
     "explore_every": None,
     "defaults_first": False,
+    "near_good": False,
     "incumbent": "observed",
 }
 BASELINES: dict[str, Strategy] = {

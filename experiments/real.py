@@ -37,7 +37,9 @@ began at their first option, which left networks and pipelines behind random sea
 was found and mended on the other half. The third run is of the default since improvement is
 measured from the lowest prediction, which was chosen on the other half, on trees and on Ackley's
 function ([ablation](ablation.md)); the fourth since good values are never compressed, which was
-chosen on a network that is in neither half ([fc3](fc3.md)).
+chosen on a network that is in neither half ([fc3](fc3.md)). **The fifth run is not finished**:
+since then one process over everything proposes up to 20 trials, near good places
+([auto](../strategies/auto.md)). {unfinished}The tables below are still of the default before it.
 
 {summary}
 ## Average rank
@@ -53,6 +55,9 @@ Medians and worst seeds; a peer is any method but `auto`, on each problem the on
 {against}
 
 """
+
+
+NEXT = "auto 8411776"  # runs of the present default, not yet of all seeds
 
 
 def comparable(runs: Sequence[Run]) -> list[Run]:
@@ -94,6 +99,7 @@ def page(kept: Sequence[Run]) -> str:
         ranks="\n".join(lines),
         against=against,
         summary=said,
+        unfinished=_unfinished(kept),
     )
     return head + summary.markdown(runs, BUDGETS)
 
@@ -134,6 +140,21 @@ def _against_peers(runs: Sequence[Run]) -> tuple[str, str]:
         f"good as the best worst seed of a peer on {worst_wins} of {len(grouped)}.\n"
     )
     return "\n".join(lines), said
+
+
+def _unfinished(kept: Sequence[Run]) -> str:
+    """How the present default compares with the one before it, on what it has run so far."""
+    before = {(r.job.problem, r.job.seed): r for r in kept if r.job.method == "auto"}
+    pairs = [(r, before[r.job.problem, r.job.seed]) for r in kept if r.job.method == NEXT]
+    if not pairs:
+        return ""
+    now, then = (_best([pair[i] for pair in pairs]) for i in (0, 1))
+    shares = [np.mean((now < then) + 0.5 * (now == then), axis=0)[b - 1] for b in BUDGETS]
+    said = ", ".join(f"{share:.2f}" for share in shares[:-1]) + f" and {shares[-1]:.2f}"
+    return (
+        f"So far, on {len(pairs)} pairs of problem and seed, it is ahead of the one before it in "
+        f"a share of {said} of them after 15, 30 and 60 evaluations, ties counted half. "
+    )
 
 
 def _best(runs: Sequence[Run]) -> Array:

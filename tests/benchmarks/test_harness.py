@@ -38,7 +38,7 @@ def test_with_noise_the_true_values_are_kept():
         seen.append(monkey(config))
         return seen[-1]
 
-    minimize(objective, monkey.space, n_trials=20, seed=0)
+    minimize(objective, monkey.space, n_trials=20, strategy="sobol", seed=0)
     assert min(seen) < 0  # what the strategy was shown
 
 

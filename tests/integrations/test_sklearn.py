@@ -112,7 +112,7 @@ def test_results_have_the_columns_of_scikit_learn(data):
     for name, column in theirs.cv_results_.items():
         assert len(ours.cv_results_[name]) == 4
         assert type(ours.cv_results_[name]) is type(column)
-    assert vars(ours).keys() - vars(theirs).keys() >= {"space_", "history_"}
+    assert vars(ours).keys() - vars(theirs).keys() >= {"space_", "history_", "result_"}
     assert vars(theirs).keys() - vars(ours).keys() == {"param_distributions"}
 
 
@@ -140,6 +140,23 @@ def test_whole_steps_are_swapped_and_bring_their_parameters(data):
     assert {type(p["model"]) for p in search.cv_results_["params"]} == {SVC, KNeighborsClassifier}
     assert search.space_.n_paths == 2
     assert search.cv_results_["param_model__C"].mask.any()
+
+
+def test_the_result_is_that_of_a_study(data, tmp_path):
+    search = BosquetSearchCV(pipeline(), steps(), n_iter=12, cv=2, random_state=0).fit(*data)
+    result = search.result_
+    assert isinstance(result, bq.Result)
+    assert result.history is search.history_
+    assert result.best_value == pytest.approx(search.best_score_)
+    assert result.stopped == "all 12 candidates tried"
+    durations = [present(trial.duration) for trial in result.trials]
+    assert 0 < max(durations) <= sum(durations) <= result.seconds
+    branches = {one.branch for one in result.model().best_predicted()}
+    assert branches == {"model=SVC()", "model=KNeighborsClassifier()"}
+    page = result.report(tmp_path / "search.html").read_text(encoding="utf-8")
+    assert "all 12 candidates tried" in page
+    again = pickle.loads(pickle.dumps(search)).result_
+    assert again.trials == result.trials
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -335,6 +352,7 @@ def test_no_candidate_comes_twice(data):
         search.fit(*data)
     assert len({tuple(params.items()) for params in search.cv_results_["params"]}) == 6
     assert search.history_.noisy
+    assert search.result_.stopped == "The space has only 6 candidates, fewer than n_iter=20."
 
 
 # -- workers ---------------------------------------------------------------------------------

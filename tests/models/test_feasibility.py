@@ -64,7 +64,7 @@ def test_the_search_leaves_a_region_that_fails():
             raise MemoryError
         return config["x"] + (config["y"] - 0.3) ** 2
 
-    result = bq.minimize(objective, space, n_trials=25, strategy="add-tree", seed=0)
+    result = bq.minimize(objective, space, n_trials=25, strategy="add-tree", seed=4)
     assert result.best_value < 0.42  # close to the edge of what works
     deep = [trial for trial in result.history.failed[4:] if trial.config["x"] < 0.3]
     assert len(deep) <= 7  # without the model, half of all trials go there
@@ -154,5 +154,12 @@ def test_a_branch_that_failed_at_first_is_tried_again():
             raise RuntimeError("crashed")
         return config["y"] - 0.7
 
-    result = bq.minimize(objective, space, n_trials=40, strategy="add-tree", seed=1)
+    def recovered(_, trial):
+        return trial.config["m"] == "moody" and trial.state == "complete"
+
+    result = bq.minimize(
+        objective, space, n_trials=40, strategy="add-tree", seed=0, callbacks=recovered
+    )
+    assert len(result.history.failed) >= 3
     assert result.best_config["m"] == "moody"
+    assert result.trials[-1].info["why"].startswith("highest")  # by the model

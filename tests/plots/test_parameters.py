@@ -4,6 +4,7 @@ import pytest
 
 import bosquet as bq
 from bosquet import plots
+from bosquet.plots.parameters import shortest_names
 
 
 def test_effects_have_a_panel_for_every_parameter(history):
@@ -39,8 +40,16 @@ def test_an_interaction_has_the_trials_of_its_branch(history):
 
 def test_importance_has_a_bar_for_every_parameter_and_choice(history):
     made = plots.importance(history)
-    names = made.layout.yaxis.ticktext
+    names = [name.rsplit("  ", 1)[0] for name in made.layout.yaxis.ticktext]  # then its share
     bars = {trace.name: [names[place] for place in trace.y] for trace in made.data}
-    assert set(bars["choice of a branch"]) == {"model", "model=svm/kernel"}
+    assert set(bars["choice of a branch"]) == {"model", "kernel"}
     assert len(bars["parameter"]) == 5
     assert "matters most" in made.layout.title.text
+    assert all(name.endswith(" %") for name in made.layout.yaxis.ticktext)
+
+
+def test_names_that_two_branches_share_are_qualified():
+    both = {"a": {"x": bq.Float(0, 1)}, "b": {"x": bq.Float(0, 1)}}
+    space = bq.Space({"m": bq.Choice(both), "y": bq.Float(0, 1)})
+    assert shortest_names(["m", "m=a/x", "m=b/x", "y"], space) == ["m", "m=a/x", "m=b/x", "y"]
+    assert shortest_names(["m=a/x", "y"], space) == ["x", "y"]

@@ -42,12 +42,23 @@ def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
     )
 
 
+def test_a_likelier_but_smaller_gain_is_told_too(history):
+    model = fitted(("m=a", 0.38, 0.001, 0.9), ("m=b", 0.02, 0.03, 0.3))
+    assert (
+        "by 0.03 on average; less is likelier to be gained in m=a (38\u00a0%). A wider"
+        in advice(history, model)
+    )
+
+
 def test_when_to_stop_and_what_to_drop(history):
     said = advice(history, fitted(("m=a", 0.01, 0.01, 0.04), ("m=b", 0.001, 0.0, 0.001)))
     assert said.startswith("More trials of this space are hardly worth it: the model sees a chance")
-    assert said.endswith(
-        "; and m=b can be dropped, with a chance of something better below 1\u00a0%."
-    )
+    assert said.endswith("; and the model sees nothing better in m=b, which can be dropped.")
+
+
+def test_one_branch_with_room_is_enough_to_go_on(history):
+    said = advice(history, fitted(("m=a", 0.01, 0.01, 0.04), ("m=b", 0.001, 0.0, 0.3)))
+    assert said.startswith("More trials are worth most in m=a")
 
 
 def test_the_best_branch_is_never_dropped(history):

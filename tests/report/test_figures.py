@@ -36,6 +36,12 @@ def test_what_there_is_nothing_of_is_left_out(plain):
     assert "importance" not in [section["id"] for section in drawn(few, few)]
 
 
+def test_a_single_trial_is_not_drawn_side_by_side(plain):
+    one, two = (History(plain.history.space, plain.history.trials[:n]) for n in (1, 20))
+    assert "parallel" not in [section["id"] for section in drawn(one, one)]
+    assert "parallel" in [section["id"] for section in drawn(two, two)]
+
+
 def test_a_space_without_branches_has_no_tree():
     opt = bq.Optimizer(bq.Space({"x": bq.Float(0, 1)}), "random", seed=0)
     opt.tell(opt.ask(), 1.0)

@@ -71,7 +71,7 @@ def test_tables_of_many_branches_fit_on_a_screen():
     lines = printed(branches_table(history, one_line=True)).splitlines()
     assert len(lines) <= MOST_ROWS + 6
     assert "branches more" in lines[-1]
-    assert "time of a trial" in lines[2]
+    assert "takes" in lines[2]
     assert len(printed(failures_table(history), width=400).splitlines()) <= MOST_ROWS * 2 + 6
 
 

@@ -43,5 +43,5 @@ def test_bounds_and_what_is_added_count():
     def towards_one(X):
         return 9.0 * X[:, 0], np.tile([9.0, 0.0], (len(X), 1))
 
-    found = climb(Bowls(), LowerBound(1.0), START, [0, 1], towards_one)
+    found = climb(Bowls(), LowerBound(1.0), START, [0, 1], [towards_one])
     np.testing.assert_allclose(found[:, 0], 1.0)

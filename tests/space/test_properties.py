@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bosquet import Choice, Float, Int, Space, SpaceError
@@ -24,10 +24,11 @@ from tests.space.strategies import (
     constrained_spaces,
     declarations,
     finite_declarations,
-    relaxed,
     spaces,
 )
+from tests.space.strategies import relaxed as usual
 
+relaxed = settings(usual, max_examples=40)  # many tests, whose spaces take most of the time
 seeds = st.integers(0, 2**32 - 1)
 
 

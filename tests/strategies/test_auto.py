@@ -32,19 +32,30 @@ def test_without_conditions_there_is_nothing_to_choose():
 
 
 def test_groups_are_looked_for_among_many_variables():
+    """Once there are more than very few trials, from which no graph can be learned."""
     space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(8)})
     opt = bq.Optimizer(space, seed=0)
-    for config in space.sample(0, 12):
+    for config in space.sample(0, 20):
         opt.tell(config, sum(config.values()))
+    trial = opt.ask()
+    assert trial.info["strategy"] == "add-tree"
+    opt.tell(trial, sum(trial.config.values()))
     info = opt.ask().info
     assert info["strategy"] == "additive"
     assert list(info["evidence"]) == ["additive"]
     assert info["graph"]["groups"]
 
 
+def test_with_very_few_trials_one_process_over_everything_proposes():
+    trial = told(bq.benchmarks.mixed(), 20).ask()
+    assert trial.info["strategy"] == "arc"
+    assert trial.info["weights"] == {"arc": 1.0}
+    assert list(trial.memory["fits"]) == ["arc"]
+
+
 @pytest.mark.parametrize("problem", [bq.benchmarks.mixed(), bq.benchmarks.and_or(3)])
 def test_beliefs_are_averaged_and_weighted_by_their_evidence(problem):
-    trial = told(problem, 13).ask()
+    trial = told(problem, 21).ask()
     evidence, weights = trial.info["evidence"], trial.info["weights"]
     assert set(evidence) == {"add-tree", "arc"}
     assert sum(weights.values()) == pytest.approx(1.0)

@@ -5,7 +5,7 @@ import bosquet as bq
 from bosquet.strategies import AddTree, Arc
 from bosquet.strategies.base import Batch, Task
 from bosquet.strategies.beliefs import NEGLIGIBLE, Belief, Beliefs, weights_of
-from bosquet.strategies.choosing import Ask
+from bosquet.strategies.choosing import Ask, places_of
 
 
 def test_weights_follow_the_evidence_and_add_up_to_one():
@@ -40,13 +40,14 @@ def test_what_is_tried_has_the_highest_weighted_improvement(weights):
     )
 
     def improvement(config):
-        """Of each belief, by its own posterior and its own incumbent."""
+        """Of each belief, by its own posterior and its own incumbent; times where good ones lie."""
         x, path = space.to_unit([config]), space.path(config)
         each = [
             belief.acquisition.value(*belief.ask.fitted.posterior.on_path(path).moments(x))[0]
             for belief in beliefs.all
         ]
-        return float(np.logaddexp.reduce(np.array(each) + np.log(weights)))
+        here = places_of(batch.task).log_probability(x, path)[0]
+        return float(np.logaddexp.reduce(np.array(each) + np.log(weights)) + here)
 
     found = beliefs.next()
     assert found is not None

@@ -139,7 +139,8 @@ def test_a_branch_is_split_by_its_own_variable():
 
 
 @pytest.mark.parametrize("strategy", [HTBO(), HTBO.paper(), HTBO(inference="mcmc")])
-def test_candidates_have_the_posterior_of_their_leaf(strategy):
+def test_candidates_have_the_posterior_of_their_leaf(strategy, monkeypatch):
+    monkeypatch.setattr("bosquet.models.treed.SAMPLES", 32)
     space = interval()
     grid = [{"x": float(x)} for x in np.linspace(0, 1, 81)]
     trials = [Trial(i, grid[5 * i], "complete", rough(grid[5 * i])) for i in range(16)]

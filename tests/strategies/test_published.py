@@ -1,5 +1,7 @@
 """`.paper()` and `.released()`: what the pages list as faithful stays so."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,11 +10,12 @@ from bosquet.acquisition.lognormal import LognormalEI
 from bosquet.data import History, Trial
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.forest import log_costs
+from bosquet.models.graph_learning import GraphLearning
 from bosquet.models.plain import plain
 from bosquet.models.transform import transform
 from bosquet.models.treed import NO_LIMITS, TreedGP
 from bosquet.space.sampling import sobol
-from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, TreeEI, Turbo
+from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, TreeEI, Turbo, get
 from bosquet.strategies import boing as boing_module
 from bosquet.strategies import htbo as htbo_module
 from bosquet.strategies import turbo as turbo_module
@@ -264,14 +267,64 @@ def test_the_mean_differs_from_leaf_to_leaf():
     ids=lambda strategy: strategy.name,
 )
 def test_nothing_that_our_defaults_add_is_in_a_published_version(published):
-    """No exploration, transforms or default configurations; EI below the best value observed."""
+    """No exploration, transforms, defaults or good places; EI below the best value observed."""
     assert published.explore_every is None
     assert not published.transforms
     assert not published.defaults_first
+    assert published.places(known()) is None
     assert published.acquisition != "logei" or published.incumbent == "observed"
     space = box(2)
     first = bq.Optimizer(space, published, seed=0).ask().config
     assert first != space.from_unit(np.full((1, 2), 0.5))[0]
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "add-tree.paper": {"acquisition": "node-ucb", "model": "paper", "restarts": 5, "beta": None},
+    "add-tree.released": {"acquisition": "ucb", "model": "released", "restarts": 2, "beta": 25.0},
+    "tree-ei.paper": {
+        "features": "raw",
+        "offsets": "scalar",
+        "leaf": "own",
+        "search": "two-step",
+        "k": 1,
+        "refine_shared": False,
+        "model": "paper",
+        "kernel": "matern52",
+    },
+    "additive.paper": {
+        "acquisition": "ucb",
+        "model": "paper",
+        "graph": "learned",
+        "residual": False,
+        "learning": GraphLearning(
+            edge_probability=0.5,
+            likelihoods=200,
+            every=30,
+            max_clique=None,
+            max_treewidth=None,
+            max_groups=None,
+        ),
+    },
+    "htbo.paper": {
+        "least": 5,
+        "leaf_only": False,
+        "earned": False,
+        "search": "grid",
+        "exact": True,
+        "model": "paper",
+        "kernel": "matern52",
+    },
+    "boing.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
+    "boing+.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
+    "turbo.paper": {"acquisition": "thompson", "most_points": 5000, "published": True},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_settings_that_the_pages_name(name):
+    strategy = get(name)
+    found = {setting: getattr(strategy, setting) for setting in SETTINGS[name]}
+    assert found == SETTINGS[name]
 
 
 @pytest.mark.parametrize("published", [BOinG.paper(), BOinGPlus.paper()])

@@ -26,14 +26,14 @@ def sklearn_pipeline(dataset: str = "breast_cancer") -> Problem:
         dataset: ``"breast_cancer"``, ``"wine"``, ``"digits"`` or ``"diabetes"``, which scikit-learn
             brings.
     """
+    if dataset not in DATASETS:
+        raise ValueError(must_be_one_of("dataset", dataset, DATASETS))
     try:
         from sklearn import datasets
     except ImportError as error:
         raise ImportError(
             "the pipeline problems need scikit-learn: pip install 'bosquet[demo]'"
         ) from error
-    if dataset not in DATASETS:
-        raise ValueError(must_be_one_of("dataset", dataset, DATASETS))
     X, y = getattr(datasets, f"load_{dataset}")(return_X_y=True)
     if dataset == "digits":
         X, y = X[:600], y[:600]  # a third of it, so that one evaluation stays around a second

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from sklearn.utils._param_validation import Interval
 
 from bosquet.arrays import Array
 from bosquet.data import Evaluation, History, Trial
+from bosquet.data.trial import now
 from bosquet.errors import NOTHING_LEFT, NothingFound, SpaceError, SpaceExhausted
 from bosquet.optimizer import Optimizer
 from bosquet.space import Choice, Config, Float, Int, Space
@@ -34,6 +36,7 @@ from bosquet.space.parameter import Option, Parameter, option_labels, shared_bra
 from bosquet.strategies import Strategy
 from bosquet.strategies.base import Task
 from bosquet.strategies.fresh import fresh_configs
+from bosquet.study.result import Result
 
 _TAIL = 1e-3  # of a distribution, on either side, that is left out of its range
 _LONG = 1000  # high over low: a distribution beyond is searched by logarithms
@@ -43,8 +46,9 @@ _GRID = "grid"  # the choice between the dicts of a list
 class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
     """A search over the parameters of an estimator, as `RandomizedSearchCV` but learning.
 
-    After `fit` there are also ``space_``, the `Space` searched, and ``history_``. What is not said
-    below is as in `RandomizedSearchCV`.
+    After `fit` there are also ``space_``, the `Space` searched, ``history_``, its trials, and
+    ``result_``, a `Result` with ``report(path)`` and ``model()``. What is not said below is as in
+    `RandomizedSearchCV`.
 
     Args:
         estimator: what to tune, a pipeline for instance.
@@ -124,6 +128,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         declared = Declared(self.space)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._failed: dict[int, dict[str, Any]] = {}  # candidate -> its parameters
+        began, stopped = time.monotonic(), f"all {self.n_iter} candidates tried"
         trials: list[Trial] = []
         folds = np.zeros((0, self.n_splits_))
         # As many candidates at a time as keep the workers busy.
@@ -139,30 +144,31 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             try:
                 asked = self._ask(history, seed, min(at_once, self.n_iter - len(trials)))
             except SpaceExhausted:
-                warnings.warn(
-                    f"The space has only {len(trials)} candidates, fewer than "
-                    f"n_iter={self.n_iter}.",
-                    UserWarning,
-                    stacklevel=2,
+                stopped = (
+                    f"The space has only {len(trials)} candidates, fewer than n_iter={self.n_iter}."
                 )
+                warnings.warn(stopped, UserWarning, stacklevel=2)
                 break
             except NothingFound as nothing:
                 if not trials:
                     raise
-                warnings.warn(str(nothing), UserWarning, stacklevel=2)
+                stopped = str(nothing)
+                warnings.warn(stopped, UserWarning, stacklevel=2)
                 break
             candidates = [declared.params_of(trial.config) for trial in asked]
             batch = _begun(self, search, "batch", len(asked) * self.n_splits_)
             evaluate = partial(evaluate_candidates, candidates, callback_ctx=batch)
             folds = np.vstack([folds, self._scores(evaluate, candidates, len(trials))])
             batch.call_on_fit_task_end(estimator=self)
-            trials += asked
+            ended = now()
+            trials += [replace(trial, ended=ended) for trial in asked]
             self._tell_progress(folds.mean(axis=1), len(asked), most)
         if len(self._failed) == len(trials):
             raise ValueError(self._all_failed)
         search.call_on_fit_task_end(estimator=self)
         self.space_ = declared.space
         self.history_ = history_of_folds(declared.space, trials, folds)
+        self.result_ = Result(self.history_, seed, stopped, time.monotonic() - began)
 
     def _ask(self, history: History, seed: int, n: int) -> list[Trial]:
         """New candidates: the same folds would only give the same scores again."""

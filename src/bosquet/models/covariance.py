@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component
 from bosquet.models.base import Belief, PathPosterior
 from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.many import Bend, ManyLikelihoods
 from bosquet.models.priors import Hyperparameters
 from bosquet.space import Space
 
@@ -59,6 +61,20 @@ class Covariance:
         rows, groups = self.embed(X, self.space.activity(X)), self.groups(X)
         return AdditiveGP(self.components, self.hyper, rows, groups, z, noise, weights)
 
+    def many_on_rows(
+        self,
+        X: Array,
+        z: Array,
+        noise: Array | None = None,
+        weights: Array | None = None,
+        bend: Bend | None = None,
+    ) -> ManyLikelihoods:
+        """The likelihoods of `on_rows` for many thetas at once; ``bend`` changes the rows first."""
+        if self.embeds and bend is not None:
+            raise ValueError("rows that are embedded cannot be bent")
+        rows, groups = self.embed(X, self.space.activity(X)), self.groups(X)
+        return ManyLikelihoods(self.components, self.hyper, rows, groups, z, noise, weights, bend)
+
 
 class SpaceGP:
     """A Gaussian process with a covariance on a space, given some rows of it."""
@@ -72,6 +88,7 @@ class SpaceGP:
         weights: Array | None = None,
     ) -> None:
         self._covariance = covariance
+        self._given = X, z, noise, weights
         self._gp = covariance.on_rows(X, z, noise, weights)
 
     @property
@@ -80,6 +97,14 @@ class SpaceGP:
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
         return self._gp.log_likelihood(theta)
+
+    def log_likelihoods(self, thetas: Array) -> Array:
+        """Of many thetas at once, (s, T): (s,); -inf where there is no factor."""
+        return self._many(thetas, np.zeros(len(thetas)))
+
+    @cached_property
+    def _many(self) -> ManyLikelihoods:
+        return self._covariance.many_on_rows(*self._given)
 
     def fit(self, starts: Sequence[Array], max_iterations: int = 200) -> tuple[Array, float]:
         return self._gp.fit(starts, max_iterations)

@@ -1,8 +1,12 @@
-"""Slice sampling (Neal, 2003): Markov chains that need no step sizes to be tuned.
+"""Samples of a density that may have several modes: annealing with a population of points.
 
-One coordinate at a time: a level is drawn below the log density, an interval around the point is
-stepped out until both of its ends are below the level, and points are drawn from it, shrinking it
-towards the old one, until one is above.
+Sequential Monte Carlo (Del Moral, Doucet & Jasra, 2006). A population drawn from a wide density is
+led to the wanted one in steps: points are weighted by the ratio of two densities that follow each
+other, drawn again by their weights, and moved. Moves are those of differential evolution (ter
+Braak, 2006): by the difference of two points of the other half of the population, which has the
+size and the direction that the density has just now, and at times leads from one mode to another.
+A mode gets its share of points while the density is still wide and all of it can be reached; a
+single chain has to cross between modes once they are apart.
 """
 
 from __future__ import annotations
@@ -13,74 +17,94 @@ import numpy as np
 
 from bosquet.arrays import Array
 
-_STEPS = 10  # by which an interval grows at most, in all
+Density = Callable[[Array], Array]
+"""Points (s, d) -> the logarithms of a density up to a constant, (s,)"""
+
+_KEPT = 0.8  # the share of the population that a step leaves effective
+_MOVES = 8  # of every point after a step: fewer leave the modes with uneven shares
+_LAST_MOVES = 12
+_JUMPS = 0.1  # the share of moves by a whole difference: from mode to mode
+_SHORT = 0.3  # half of the others are shorter by this factor, for modes that are narrow
+_JITTER = 1e-5
 
 
-def slice_sample(
-    log_density: Callable[[Array], float],
+def annealed(
     start: Array,
-    width: Array,
-    n: int,
-    rng: np.random.Generator,
-    *,
+    log_start: Density,
+    log_target: Density,
     bounds: tuple[Array, Array],
-    burn_in: int = 0,
-) -> Array:
-    """``n`` states of a chain, (n, d): one per sweep over the coordinates, the first ones dropped.
-
-    ``width`` is about the size of the density in each coordinate; there is no density outside the
-    ``bounds``, lowest and highest coordinates, nor where it is NaN.
-    """
-    if n < 1 or burn_in < 0:
-        raise ValueError(f"n={n} must be positive, and burn_in={burn_in} not negative")
-    lower, upper = bounds
-    at = np.array(start, dtype=float)
-    value = log_density(at)
-    if not np.isfinite(value) or (at < lower).any() or (at > upper).any():
-        raise ValueError(f"start={at.tolist()} must lie within the bounds and have a density")
-    chain = np.empty((n, len(at)))
-    for sweep in range(-burn_in, n):
-        for i in rng.permutation(len(at)):
-            within = float(lower[i]), float(upper[i])
-            at[i], value = _move(log_density, at, value, int(i), float(width[i]), within, rng)
-        if sweep >= 0:
-            chain[sweep] = at
-    return chain
-
-
-def _move(
-    log_density: Callable[[Array], float],
-    at: Array,
-    value: float,
-    i: int,
-    width: float,
-    bounds: tuple[float, float],
     rng: np.random.Generator,
-) -> tuple[float, float]:
-    """A new coordinate i, and the log density there."""
+) -> Array:
+    """The points of ``start``, draws of ``log_start``, as equally likely draws of ``log_target``.
 
-    def along(coordinate: float) -> float:
-        if not bounds[0] <= coordinate <= bounds[1]:
-            return -np.inf
-        moved = at.copy()
-        moved[i] = coordinate
-        return log_density(moved)
+    There is no density outside the ``bounds``, lowest and highest coordinates, (d,) each.
+    """
+    if len(start) < 8:
+        raise ValueError(f"{len(start)} points are too few to move by their differences: 8 or more")
+    lower, upper = bounds
+    if (start < lower).any() or (start > upper).any():
+        raise ValueError("the points to start from must lie within the bounds")
+    at = start.copy()
+    log_s, log_t = log_start(at), log_target(at)
+    if not np.isfinite(log_t).any():
+        raise ValueError("none of the points to start from has a density")
+    done = 0.0
+    while done < 1.0:
+        gain = np.where(np.isfinite(log_t), log_t - log_s, -np.inf)
+        step = _step(gain, 1.0 - done)
+        done = 1.0 if step >= 1.0 - done else done + step
+        rows = rng.permutation(_drawn_again(_weights(gain, step), rng))
+        at, log_s, log_t = at[rows], log_s[rows], log_t[rows]
+        for _ in range(_MOVES if done < 1.0 else _LAST_MOVES):
+            for half in (0, 1):
+                mine, others = at[half::2], at[1 - half :: 2]
+                moved = mine + _differences(others, len(mine), rng)
+                inside = np.flatnonzero(((moved >= lower) & (moved <= upper)).all(axis=1))
+                if not len(inside):
+                    continue
+                new_s, new_t = log_start(moved[inside]), log_target(moved[inside])
+                here = half + 2 * inside
+                gained = (1.0 - done) * (new_s - log_s[here]) + done * (new_t - log_t[here])
+                taken = np.log(rng.random(len(inside))) < gained
+                here, inside = here[taken], inside[taken]
+                at[here], log_s[here], log_t[here] = moved[inside], new_s[taken], new_t[taken]
+    return at
 
-    old = float(at[i])
-    level = value - rng.exponential()
-    low = old - width * rng.random()
-    high = low + width
-    below = int(rng.integers(_STEPS + 1))  # the limit is shared at random, for reversibility
-    above = _STEPS - below
-    while below > 0 and along(low) > level:
-        low, below = low - width, below - 1
-    while above > 0 and along(high) > level:
-        high, above = high + width, above - 1
-    while True:
-        drawn = low + (high - low) * rng.random()
-        reached = along(drawn)
-        if reached > level:
-            return drawn, reached
-        if drawn == old:  # rounding: nothing is left of the interval
-            return old, value
-        low, high = (drawn, high) if drawn < old else (low, drawn)
+
+def _weights(gain: Array, step: float) -> Array:
+    weights = np.exp(step * (gain - gain.max()))
+    return np.asarray(weights / weights.sum())
+
+
+def _step(gain: Array, most: float) -> float:
+    """The longest step after which so much of the population is still effective."""
+
+    def effective(step: float) -> float:
+        return 1.0 / float(np.sum(_weights(gain, step) ** 2))
+
+    least = _KEPT * float(np.isfinite(gain).sum())
+    if effective(most) >= least:
+        return most
+    low, high = 0.0, most
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if effective(middle) >= least else (low, middle)
+    return high
+
+
+def _drawn_again(weights: Array, rng: np.random.Generator) -> Array:
+    """As many rows, by systematic resampling."""
+    n = len(weights)
+    positions = (rng.random() + np.arange(n)) / n
+    return np.minimum(np.searchsorted(np.cumsum(weights), positions), n - 1)
+
+
+def _differences(others: Array, n: int, rng: np.random.Generator) -> Array:
+    """Moves by scaled differences of two of the others: (n, d)."""
+    d = others.shape[1]
+    first = rng.integers(len(others), size=n)
+    second = (first + rng.integers(1, len(others), size=n)) % len(others)
+    scale = 2.38 / np.sqrt(2.0 * d) * np.where(rng.random(n) < 0.5, 1.0, _SHORT)
+    scale = np.where(rng.random(n) < _JUMPS, 1.0, scale)
+    moves = scale[:, None] * (others[first] - others[second])
+    return np.asarray(moves + _JITTER * rng.standard_normal((n, d)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from bosquet.models.base import Belief
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.many import ManyLikelihoods
 from bosquet.models.priors import Hyperparameters
 
 WarpName = Literal["beta", "kumaraswamy"]
@@ -60,6 +62,10 @@ def _inside(x: Array) -> Array:
 
 
 WARPS: dict[str, Warp] = {"beta": beta, "kumaraswamy": kumaraswamy}
+_VALUES: dict[str, Callable[[Array, Array, Array], Array]] = {  # x, a, b -> the warped x alone
+    "beta": lambda x, a, b: np.asarray(betainc(a, b, x)),
+    "kumaraswamy": lambda x, a, b: 1.0 - (1.0 - x**a) ** b,
+}
 
 
 def warp_name(warp: bool | WarpName) -> WarpName | None:
@@ -110,7 +116,7 @@ class WarpedGP:
     ) -> None:
         self._covariance, self._X, self._z, self._noise = covariance, X, z, noise
         self._weights = weights
-        self._warp = WARPS[warp or "kumaraswamy"]
+        self._warp, self._value = WARPS[warp or "kumaraswamy"], _VALUES[warp or "kumaraswamy"]
         space = covariance.space
         continuous = [d.index for d in space.dimensions if d.parameter.is_continuous]
         self._warped = [] if warp is None else continuous
@@ -150,6 +156,22 @@ class WarpedGP:
         return value, np.concatenate(
             [gradient, (slope * by_a).sum(axis=0), (slope * by_b).sum(axis=0), by_mean]
         )
+
+    def log_likelihoods(self, thetas: Array) -> Array:
+        return self._many(thetas, thetas[:, -1] if self._mean else np.zeros(len(thetas)))
+
+    @cached_property
+    def _many(self) -> ManyLikelihoods:
+        bend = self._many_bent if self._warped else None
+        given = self._X, self._z, self._noise, self._weights
+        return self._covariance.many_on_rows(*given, bend)
+
+    def _many_bent(self, X: Array, thetas: Array) -> Array:
+        n, k = self._n_own, len(self._warped)
+        a, b = (np.exp(thetas[:, None, i : i + k]) for i in (n, n + k))
+        bent = np.repeat(X[None], len(thetas), axis=0)
+        bent[:, :, self._warped] = self._value(X[:, self._warped], a, b)
+        return bent
 
     def log_posterior(self, theta: Array) -> tuple[float, Array]:
         return with_prior(self.log_likelihood, self.hyper, theta)

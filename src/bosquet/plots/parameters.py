@@ -112,7 +112,7 @@ def _add_effect(
     suffix = "" if i == 0 else str(i + 1)
     left, bottom = column * width, 1.0 - (row + 1) * height
     domain = {
-        "x": [left, left + width - 0.04],
+        "x": [left, left + width - 0.06],
         "y": [bottom + 0.3 / rows * 0.8, bottom + height - 0.02],
     }
     made.update_layout(
@@ -243,7 +243,8 @@ def importance(source: Any) -> Any:
     more = f"; {len(found) - _BARS} smaller ones are not shown" if len(found) > _BARS else ""
     made = figure(
         title,
-        f"bars: standard deviation of the objective; lines: 90 % intervals{more}",
+        "bars: standard deviation of the objective; lines: 90 % intervals; numbers: share of the "
+        f"variance{more}",
         height=140 + 28 * len(shown_ones),
     )
     for kind, colour, legend in (
@@ -254,15 +255,25 @@ def importance(source: Any) -> Any:
         if some:
             _add_bars(made, some, colour, legend)
     # Places, not names: long names that differ at their end only are the same when they are cut.
+    names = shortest_names([one.parameter for one in shown_ones], model.space)
     made.update_yaxes(
         tickvals=list(range(len(shown_ones))),
-        ticktext=[text(one.parameter, _LONG_NAME) for one in shown_ones],
+        ticktext=[
+            f"{text(name, _LONG_NAME)}  {percent(one.share)}"
+            for name, one in zip(names, shown_ones, strict=True)
+        ],
         ticks="outside",
         tickcolor="rgba(0,0,0,0)",
     )
-    made.update_xaxes(title="sd when this alone changes", rangemode="tozero", tickangle=0, nticks=6)
+    made.update_xaxes(title="standard deviation", rangemode="tozero", tickangle=0, nticks=4)
     made.update_layout(legend={"y": -60 / (28 * len(shown_ones) + 30)})
     return made
+
+
+def shortest_names(qualified: Sequence[str], space: Space) -> list[str]:
+    """The short names of parameters; where two have the same one, the qualified ones."""
+    short = [_of(space, name).name for name in qualified]
+    return [s if short.count(s) == 1 else q for s, q in zip(short, qualified, strict=True)]
 
 
 def _add_bars(made: Any, at: Mapping[int, Importance], colour: str, legend: str) -> None:
@@ -283,7 +294,6 @@ def _add_bars(made: Any, at: Mapping[int, Importance], colour: str, legend: str)
             "thickness": 1.5,
             "width": 4,
         },
-        text=[percent(one.share) for one in some],
         hovertext=[
             f"{text(one.parameter)}<br>{number(one.sd)} ({number(one.low)} to {number(one.high)})"
             f"<br>{percent(one.share)} of the variance in "
@@ -291,7 +301,4 @@ def _add_bars(made: Any, at: Mapping[int, Importance], colour: str, legend: str)
             for one in some
         ],
         hovertemplate="%{hovertext}<extra></extra>",
-        textposition="inside",
-        insidetextanchor="start",
-        insidetextfont={"color": "white", "size": 11},
     )

@@ -88,12 +88,16 @@ def _found(history: History) -> tuple[str, str]:
     if best is None:
         return "No trial has brought a value", counted
     values = [trial.value for trial in history.complete if trial.value is not None]
-    shown = number(best.value or 0.0, spread_of(values))
+    value = best.value or 0.0
+    shown = max(number(value, spread_of(values)), f"{value:.4g}", key=len)
     after = sum(trial.number > best.number for trial in history.trials)
-    since = "the last trial"
+    title = f"Best {shown}, in trial {best.number}"
+    if n == 1:
+        return title, counted
+    since = "the last one is the best"
     if after:
         since = f"{counted_text(after, 'trial')} since brought nothing better"
-    return f"Best {shown}, in trial {best.number}", f"{counted}; {since}"
+    return title, f"{counted}; {since}"
 
 
 def _branches(history: History) -> tuple[str, ...]:

@@ -117,14 +117,14 @@ def _title(branches: list[Branch]) -> str:
     hopes = [branch for branch in branches if branch.predicted]
     if not hopes:
         return told
-    most = max(hopes, key=lambda b: b.predicted.chance if b.predicted else 0.0)
+    most = max(hopes, key=lambda b: b.predicted.gain if b.predicted else 0.0)
     chance = most.predicted.chance if most.predicted else 0.0
-    if chance < _HOPE:
+    if all(b.predicted is None or b.predicted.chance < _HOPE for b in hopes):
         return f"{told}; the next trial is unlikely to be a new best anywhere"
     if len(branches) == 1:
         return f"{told}; the chance that the next is better is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
-    return f"{told}; the next trial is most likely a new best {where} ({percent(chance)})"
+    return f"{told}; more trials are worth most {where} (chance of a new best: {percent(chance)})"
 
 
 def _subtitle(history: History, branches: list[Branch]) -> str:

@@ -14,7 +14,7 @@ from bosquet.space.parameter import Parameter
 from bosquet.text import listed
 
 _HOPE = 0.05  # the room for a better configuration from which on a branch is worth more trials
-_HOPELESS = 0.01
+_HOPELESS = 0.01  # less than one sample function in which there is something better
 _EDGE = 0.01  # of the range of a parameter, as its unit coordinate counts it
 _FEW_VALUES = 5  # of an integer: one with fewer is at a bound by chance
 
@@ -31,33 +31,44 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
         )
     bounds = _bounds_text(at_bounds(history, best))
     if model is None:
-        return f"Run more trials: {reason.rstrip('.')}. {bounds or _NO_BOUNDS}."
+        return _more_text(reason, bounds)
     try:
         branches = model.best_predicted()
     except ModelError as error:
-        return f"Run more trials: {str(error).rstrip('.')}. {bounds or _NO_BOUNDS}."
+        return _more_text(str(error), bounds)
     dropped = _dropped_text(history, branches)
     second = "; and ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
-    return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}."
+    return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}."  # no name of a user's first
 
 
 _NO_BOUNDS = "No parameter of the best configuration is at a bound of its range"
+
+
+def _more_text(reason: str, bounds: str) -> str:
+    """Where no model can tell."""
+    more = f"Run more trials: {reason.rstrip('.')}."
+    return f"{more} {bounds}." if bounds else more
 
 
 def _hope_text(branches: list[BranchBest]) -> str:
     """Which branch is worth more trials, and what they may gain."""
     most = max(branches, key=lambda branch: branch.gain, default=None)
     where = f" in {most.branch}" if most is not None and most.branch else ""
-    if most is None or most.room < _HOPE:
+    if most is None or all(branch.room < _HOPE for branch in branches):
         everywhere = " on any branch" if len(branches) > 1 else ""
         return (
             "More trials of this space are hardly worth it: the model sees a chance below "
             f"{100 * _HOPE:.0f}\u00a0% of a better configuration{everywhere}."
         )
+    likeliest = max(branches, key=lambda branch: branch.chance)
+    smaller = ""
+    if likeliest.chance > 2.0 * most.chance:
+        smaller = f"; less is likelier to be gained in {likeliest.branch} "
+        smaller += f"({_percent(likeliest.chance)})"
     return (
         f"More trials are worth most{where}: the model gives the next one there a chance of "
         f"{_percent(most.chance)} to be a new best, and expects it to improve the best value by "
-        f"{most.gain:.2g} on average."
+        f"{most.gain:.2g} on average{smaller}."
     )
 
 
@@ -68,14 +79,13 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     hopeless = [b.branch for b in branches if b.room < _HOPELESS and b.branch not in ("", own)]
     if not hopeless:
         return ""
-    each = " each" if len(hopeless) > 1 else ""
-    return (
-        f"{listed(hopeless, separator='; ', width=160)} can be dropped, with a chance of something "
-        f"better below {100 * _HOPELESS:.0f}\u00a0%{each}"
-    )
+    where = listed(hopeless, separator="; ", width=160)
+    return f"the model sees nothing better in {where}, which can be dropped"
 
 
 def _percent(chance: float) -> str:
+    if chance < 0.01:
+        return "less than 1\u00a0%"
     return f"{100 * chance:.0f}\u00a0%" if chance < 0.99 else "over 99\u00a0%"
 
 

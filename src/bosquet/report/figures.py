@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +39,9 @@ def sections(history: History, source: Any) -> list[Section]:
     """The pictures of a study; ``source`` is what the plots are made of: a model or a history."""
     branches = list(history.best_by_path())[:_MOST_EFFECTS]
     by_branch = {label or "all": label for label in branches}
+    trials = Counter(history.space.path_label(trial.config) for trial in history.complete)
+    of_branch = " of the branch" if history.space.n_paths > 1 else ""
+    several = {name: label for name, label in by_branch.items() if trials[label] > 1}
     return [
         Section(
             "convergence",
@@ -60,20 +64,20 @@ def sections(history: History, source: Any) -> list[Section]:
         Section(
             "importance",
             "What matters",
-            "The share of the differences between configurations that each parameter explains "
-            "where it is active, and each choice.",
+            "How much the objective varies when a parameter alone changes, where it is active; "
+            "likewise a choice.",
             {"importance": partial(plots.importance, source)},
         ),
         Section(
             "interaction",
             "What two parameters do together",
-            "The strongest pair of the branch; dots are trials.",
+            f"The strongest pair{of_branch}; dots are trials.",
             {name: partial(plots.interaction, source, branch=b) for name, b in by_branch.items()},
         ),
         Section(
             "effects",
             "What each parameter does",
-            "The model's average over all other parameters of the branch, with its uncertainty.",
+            f"The model's average over all other parameters{of_branch}, with its uncertainty.",
             {name: partial(plots.effects, source, label) for name, label in by_branch.items()},
             wide=True,
             scrolls=True,
@@ -81,8 +85,8 @@ def sections(history: History, source: Any) -> list[Section]:
         Section(
             "parallel",
             "Trials side by side",
-            "Every line is a trial of the branch, from axis to axis; blue ones are the best.",
-            {name: partial(plots.parallel, history, label) for name, label in by_branch.items()},
+            f"Every line is a trial{of_branch}, from axis to axis; blue ones are the best.",
+            {name: partial(plots.parallel, history, label) for name, label in several.items()},
             wide=True,
             scrolls=True,
         ),

@@ -37,7 +37,7 @@ def branches_table(history: History, *, one_line: bool = False) -> Table:
     table.add_column("best", justify="right")
     timed = any(branch.seconds is not None for branch in found)
     if timed:
-        table.add_column("time of a trial", justify="right")
+        table.add_column("takes", justify="right")
     if one_line:
         table.add_column("configuration", overflow="ellipsis", no_wrap=True, ratio=1)
     else:

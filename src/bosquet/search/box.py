@@ -17,12 +17,12 @@ def climb(
     acquisition: Acquisition,
     X: Array,
     continuous: Sequence[int],
-    joined: Callable[[Array], tuple[Array, Array]] | None = None,
+    joined: Sequence[Callable[[Array], tuple[Array, Array]]] = (),
     bounds: tuple[Array, Array] | None = None,
 ) -> Array:
     """L-BFGS-B from all rows at once: their sum is maximised by maximising each.
 
-    ``joined`` gives values and gradients of what is added to the acquisition. ``bounds`` are the
+    ``joined`` give values and gradients of what is added to the acquisition. ``bounds`` are the
     lowest and highest coordinates, (d,) each; the unit cube by default.
     """
     if not continuous:
@@ -35,8 +35,8 @@ def climb(
         moved = X.copy()
         moved[:, columns] = flat.reshape(start.shape)
         values, gradients = acquisition.with_gradient(*belief.moments_with_gradients(moved))
-        if joined is not None:
-            more, slopes = joined(moved)
+        for one in joined:
+            more, slopes = one(moved)
             values, gradients = values + more, gradients + slopes
         return -float(values.sum()), -gradients[:, columns].ravel()
 

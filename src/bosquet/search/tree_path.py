@@ -17,6 +17,7 @@ from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array
 from bosquet.models.base import Belief
 from bosquet.models.feasibility import Feasibility
+from bosquet.models.good_places import GoodPlaces
 from bosquet.search.box import climb
 from bosquet.search.region import Region
 from bosquet.space import Space
@@ -52,8 +53,9 @@ class Scored:
 class PathSearch:
     """The search on one space with the posterior of each path and an acquisition function.
 
-    The log-probability of success joins the acquisition. ``fixed`` are coordinates, by index, that
-    do not move. With a ``region`` its path alone is searched, and nothing outside it.
+    The log-probabilities of success and of good ``places`` join the acquisition. ``fixed`` are
+    coordinates, by index, that do not move. With a ``region`` its path alone is searched, and
+    nothing outside it.
     """
 
     def __init__(
@@ -65,11 +67,12 @@ class PathSearch:
         effort: PathEffort | None = None,
         fixed: Mapping[int, float] | None = None,
         region: Region | None = None,
+        places: GoodPlaces | None = None,
     ) -> None:
         self._space = space
         self._belief_on = cache(belief_on)
         self._acquisition = acquisition
-        self._feasibility = feasibility
+        self._joined = [one for one in (feasibility, places) if one is not None]
         self._effort = PathEffort() if effort is None else effort
         self._fixed = dict(fixed or {})
         self._region = region
@@ -100,8 +103,8 @@ class PathSearch:
 
     def score(self, path: Path, X: Array) -> Scored:
         values = self._acquisition.value(*self._belief_on(path).moments(X))
-        if self._feasibility is not None:
-            values = values + self._feasibility.log_probability(X, path)
+        for one in self._joined:
+            values = values + one.log_probability(X, path)
         order = np.argsort(-values, kind="stable")
         return Scored(path, X[order], values[order])
 
@@ -149,9 +152,7 @@ class PathSearch:
         return Scored(scored.path, np.vstack([top.X, scored.X])[order], values[order])
 
     def _climb(self, path: Path, X: Array, continuous: list[int]) -> Array:
-        joined = None
-        if self._feasibility is not None:
-            joined = partial(self._feasibility.log_probability_with_gradient, path=path)
+        joined = [partial(one.log_probability_with_gradient, path=path) for one in self._joined]
         bounds = None if self._region is None else (self._region.lower, self._region.upper)
         return climb(self._belief_on(path), self._acquisition, X, continuous, joined, bounds)
 

@@ -136,6 +136,7 @@ class AddTree(CovarianceStrategy):
             restarts=_RESTARTS,
             explore_every=None,
             defaults_first=False,
+            near_good=False,
             transforms=False,
         )
 
@@ -149,6 +150,7 @@ class AddTree(CovarianceStrategy):
             restarts=_RELEASED_RESTARTS,
             explore_every=None,
             defaults_first=False,
+            near_good=False,
             transforms=False,
         )
 

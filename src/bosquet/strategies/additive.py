@@ -58,6 +58,7 @@ from bosquet.models.additive_graph import (
 )
 from bosquet.models.clique_sum import CliqueSum
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
+from bosquet.models.good_places import GoodPlaces
 from bosquet.models.graph_learning import (
     GraphLearning,
     GraphState,
@@ -73,7 +74,7 @@ from bosquet.search.tree_path import PathSearch, on_path
 from bosquet.space import Space
 from bosquet.space.tree import Dimension, Path
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.choosing import Ask, feasibility_of, places_of
 from bosquet.strategies.fitting import Fitted, Setting
 from bosquet.strategies.gp_strategy import GPStrategy
 from bosquet.strategies.options import ModelName, check_paper_kernel, one_of, whole
@@ -121,7 +122,8 @@ class Additive(GPStrategy[SpacePosterior]):
     exponentials with the hyper-parameters that Algorithm 3 has sampled, and is searched on a grid.
     ``max_eval`` is how often message passing may evaluate the bound of one group (None: 1,000 with
     ``model="paper"``, 400 otherwise); that grid has its root as levels. On conditional spaces
-    groups join variables of the same node. The other arguments are those of every `GPStrategy`.
+    groups join variables of the same node. ``near_good`` is that of `CovarianceStrategy`.
+    The other arguments are those of every `GPStrategy`.
     """
 
     name: ClassVar[str] = "additive"
@@ -133,6 +135,7 @@ class Additive(GPStrategy[SpacePosterior]):
     residual: bool | None = None
     max_eval: int | None = None
     model: ModelName = "hierarchical"
+    near_good: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,6 +169,7 @@ class Additive(GPStrategy[SpacePosterior]):
             model="paper",
             explore_every=None,
             defaults_first=False,
+            near_good=False,
             transforms=False,
         )
 
@@ -276,6 +280,9 @@ class Additive(GPStrategy[SpacePosterior]):
             return super().path_search(ask)
         on_path = clique_sums(ask.fitted)
         return PathSearch(ask.task.space, on_path, self.bound(ask.task), feasibility_of(ask.task))
+
+    def places(self, task: Task) -> GoodPlaces | None:
+        return places_of(task) if self.near_good and self.acquisition == "logei" else None
 
     def clique_search(self, ask: Ask[SpacePosterior]) -> CliqueSearch:
         additive = ask.fitted.posterior.additive

@@ -1,16 +1,15 @@
-"""The default strategy, by the space: an average over beliefs about it.
+"""The default strategy, by the number of trials and by the space.
 
-On a space with conditions there are two.
+While trials are very few, one Gaussian process over everything proposes, on a space with conditions
+`arc`: which structure a function has is not to be learned from twenty trials.
 
-`add-tree`: a function is a sum over nodes, so what branches share they share exactly. `arc`: one GP
-over everything, in which branches are alike and anything may interact. Each is fitted with its own
-kernel and transform. What is tried has the highest expected improvement on average, where a belief
-counts by what it explains (`beliefs`).
-
-While trials are few every ask compares them, later every tenth; in between, and beyond 100 trials,
-only those that count are fitted. On a space without conditions there is nothing to compare: one GP
-over all variables (which `add-tree` is there), or from eight variables on `additive`, which has
-that GP beside groups that it learns.
+Then on a space with conditions there are two beliefs. `add-tree`: a function is a sum over nodes,
+so what branches share they share exactly. `arc`: branches are alike and anything may interact. Each
+is fitted with its own kernel and transform. What is tried has the highest expected improvement on
+average, where a belief counts by what it explains (`beliefs`). Up to 30 trials every ask compares
+them, later every tenth; in between, and beyond 100 trials, only those that count are fitted. On a
+space without conditions there is nothing to compare: it stays one GP, or from eight variables on it
+is `additive`, which has that GP beside groups that it learns.
 
 With very many trials `boing` proposes on spaces with conditions, and `boing+` on others of eight
 variables or more: they have found better points there, in less time (docs/results/boing.md).
@@ -46,6 +45,7 @@ from bosquet.strategies.exploring import next_or_explored
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 from bosquet.strategies.options import whole
 
+_VERY_FEW = 20  # trials up to which one process over everything proposes
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
 _MANY_VARIABLES = 8  # without conditions: groups of them are looked for
@@ -103,6 +103,8 @@ class Auto(SequentialStrategy):
         """Those that count, and what there is to say and to remember about them."""
         task = batch.task
         rivals = rivals_on(task.space)
+        if len(data.y) <= _VERY_FEW:
+            rivals = [one_process(task.space)]
         known = {} if _compares(len(data.y)) else last_evidence(task, rivals)
         counted = weights_of(known or {rival.name: 0.0 for rival in rivals})
         fitted = {r.name: r.fit(task, data, rng) for r in rivals if r.name in counted}
@@ -144,8 +146,13 @@ class _Said(NamedTuple):
 def rivals_on(space: Space) -> list[GPStrategy[Any]]:
     """The beliefs that may fit a space."""
     if space.n_paths > 1:
-        return [AddTree(), Arc()]
-    return [Additive() if len(space) >= _MANY_VARIABLES else AddTree()]
+        return [AddTree(), one_process(space)]
+    return [Additive() if len(space) >= _MANY_VARIABLES else one_process(space)]
+
+
+def one_process(space: Space) -> GPStrategy[Any]:
+    """One Gaussian process over everything, in which anything may interact."""
+    return Arc() if space.n_paths > 1 else AddTree()
 
 
 def _compares(n: int) -> bool:

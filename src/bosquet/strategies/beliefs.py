@@ -68,7 +68,8 @@ class Beliefs:
             return None if found is None else replace(found, strategy=first.strategy.name)
         acquisition = AveragedLogEI([b.acquisition for b in self.all], self._log_weights)
         task = first.ask.task
-        search = PathSearch(task.space, self._on_path, acquisition, feasibility_of(task))
+        feasibility, places = feasibility_of(task), first.strategy.places(task)
+        search = PathSearch(task.space, self._on_path, acquisition, feasibility, places=places)
         found = first.strategy.best_found(first.ask, search)
         return None if found is None else self._described(found)
 

@@ -15,6 +15,7 @@ import numpy as np
 from bosquet.arrays import Array
 from bosquet.data import Dataset, Key, key_of
 from bosquet.models.feasibility import Feasibility
+from bosquet.models.good_places import GoodPlaces
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config
@@ -144,3 +145,9 @@ def feasibility_of(task: Task) -> Feasibility | None:
         return None
     failed = np.array([trial.state == "failed" for trial in task.history.trials])
     return Feasibility(task.space, task.history.units, failed)
+
+
+def places_of(task: Task) -> GoodPlaces:
+    """Where good trials lie."""
+    data = task.history.dataset()
+    return GoodPlaces(task.space, data.X, data.y, len(task.history))

@@ -21,13 +21,14 @@ from bosquet.data import Dataset
 from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel
 from bosquet.models.covariance import AdditivePosterior, Covariance
+from bosquet.models.good_places import GoodPlaces
 from bosquet.models.transform import Targets, transform
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.tree_path import PathSearch, Scored
 from bosquet.space import Config, Space
 from bosquet.space.tree import Path
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task, design
-from bosquet.strategies.choosing import Ask, feasibility_of
+from bosquet.strategies.choosing import Ask, feasibility_of, places_of
 from bosquet.strategies.exploring import next_or_explored
 from bosquet.strategies.fitting import FitRecord, Fitted, P, Setting, fit_by_evidence, records
 from bosquet.strategies.options import AcquisitionName, IncumbentName, KernelName, one_of, whole
@@ -154,7 +155,12 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     def path_search(self, ask: Ask[P]) -> PathSearch:
         task = ask.task
         on_path, acquisition = ask.fitted.posterior.on_path, self.acquisition_at(ask)
-        return PathSearch(task.space, on_path, acquisition, feasibility_of(task))
+        feasibility, places = feasibility_of(task), self.places(task)
+        return PathSearch(task.space, on_path, acquisition, feasibility, places=places)
+
+    def places(self, task: Task) -> GoodPlaces | None:  # noqa: ARG002 - for those that prefer some
+        """Where proposals are preferred; None: nowhere."""
+        return None
 
     def acquisition_at(self, ask: Ask[P]) -> Acquisition:
         if self.acquisition == "logei":
@@ -204,14 +210,20 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 class CovarianceStrategy(GPStrategy[AdditivePosterior]):
     """A strategy whose model is a sum of components.
 
-    ``warp=True`` bends the axis of every continuous variable as the data want it.
+    ``warp=True`` bends the axis of every continuous variable as the data want it. With
+    ``near_good`` and ``acquisition="logei"`` proposals keep away from the ends of ranges, and near
+    what was good, while trials are few (`models.good_places`).
     """
 
     warp: bool | WarpName = False
+    near_good: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         warp_name(self.warp)
+
+    def places(self, task: Task) -> GoodPlaces | None:
+        return places_of(task) if self.near_good and self.acquisition == "logei" else None
 
     @abstractmethod
     def covariance(self, space: Space, setting: Setting) -> Covariance:

@@ -92,6 +92,8 @@ _SHORTER = np.log(10.0)  # length-scales than their prior has, to start from
 _LOUD = np.log(0.1)  # noise variance of standardised targets, to start from
 _GRID = 20_000  # points of the Sobol grid
 _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
+_FEW = 32  # samples of hyper-parameters that a search looks at first
+_AGAIN = 256  # rows of a leaf that are then scored by all of them
 
 
 @dataclass(kw_only=True, eq=False)
@@ -244,7 +246,7 @@ class _LeafSearch:
 
         They are rows of a grid, or without one as many of each leaf.
         """
-        found: list[tuple[PathSearch, Scored]] = []
+        found: list[tuple[LeafPosterior, PathSearch, Scored]] = []
         if grid is None:
             boxes = [
                 (leaf, region)
@@ -253,17 +255,26 @@ class _LeafSearch:
             ]
             share = max(_LEAST_ROWS, _ROWS // len(boxes))
             for leaf, region in boxes:
-                search = self._search(leaf, region)
+                search = self._search(leaf.some(_FEW), region)
                 rows = search.candidates(region.path, good, share, rng)
-                found.append((search, search.score(region.path, rows)))
+                found.append((leaf, search, search.score(region.path, rows)))
         else:
             for leaf, path, rows in _parts(posterior, grid):
-                search = self._search(leaf, regions(self._space, leaf.cell, [path])[0])
-                found.append((search, search.score(path, rows)))
-        found.sort(key=lambda one: -one[1].values[0])
-        scored = [search.polish(one, rng) for search, one in found[:_POLISHED]]
-        scored += [one for _, one in found[_POLISHED:]]
+                region = regions(self._space, leaf.cell, [path])[0]
+                search = self._search(leaf.some(_FEW), region)
+                found.append((leaf, search, search.score(path, rows)))
+        found.sort(key=lambda one: -one[2].values[0])
+        scored = [
+            self._by_all(leaf, search.polish(one, rng) if i < _POLISHED else one)
+            for i, (leaf, search, one) in enumerate(found)
+        ]
         return sorted(scored, key=lambda one: -one.values[0])
+
+    def _by_all(self, leaf: LeafPosterior, found: Scored) -> Scored:
+        """What was found with a few samples, the best of it scored again by all of them."""
+        if len(leaf.samples) <= _FEW:
+            return found
+        return self._search(leaf).score(found.path, found.X[:_AGAIN])
 
 
 def _parts(

@@ -63,7 +63,13 @@ class Textbook(CovarianceStrategy):
 
     @classmethod
     def paper(cls) -> Self:
-        return cls(kernel="matern52", explore_every=None, defaults_first=False, transforms=False)
+        return cls(
+            kernel="matern52",
+            explore_every=None,
+            defaults_first=False,
+            near_good=False,
+            transforms=False,
+        )
 
     def initial_trials(self, space: Space) -> int:
         return first_points(space)

@@ -73,7 +73,8 @@ class Loop:
         try:
             trial = self.ledger.next_trial()
             if trial is None:
-                return f"all {self.n_trials} trials done"
+                which = "the only trial" if self.n_trials == 1 else f"all {self.n_trials} trials"
+                return f"{which} done"
             self.watcher.started(trial)
             self.runner.start(trial)
             self._running += 1

@@ -184,10 +184,21 @@ async function draw(target) {
   await plotly.react(target, structuredClone(figure.data), layout, options);
 }
 
+const drawn = () => [...drawings.keys()].filter((target) => target.data); // which plotly has set
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const target of drawings.keys()) if (target.dataset.drawn) plotly.relayout(target, colours());
+  for (const target of drawn()) plotly.relayout(target, colours());
 });
-addEventListener("beforeprint", () => { for (const target of drawings.keys()) if (!target.dataset.drawn) draw(target); });
+
+// On paper every picture has the width of the page, and its texts are black whatever the screen is.
+const PAPER = 680;
+addEventListener("beforeprint", () => { for (const target of drawn()) plotly.relayout(target, { "font.color": "#000", autosize: false, width: PAPER }); });
+addEventListener("afterprint", () => { for (const target of drawn()) plotly.relayout(target, { ...colours(), autosize: true, width: null }); });
+
+// Pictures that nobody has scrolled to are drawn when there is time, so that they are printed too.
+function drawTheRest() {
+  const target = [...drawings.keys()].find((one) => !one.dataset.drawn);
+  if (target) draw(target).then(() => setTimeout(drawTheRest, 50));
+}
 
 function notice(text) {
   byId("notice").hidden = false;
@@ -244,6 +255,7 @@ async function begin() {
   if (able) {
     showPictures(JSON.parse(await unpack(byId("packed-pictures").textContent)));
     document.documentElement.dataset.ready = "all";
+    setTimeout(drawTheRest, 1000);
   }
 }
 

@@ -198,9 +198,11 @@ class TrialTable {
 
   renderPager(total, pages) {
     const go = (step) => () => { this.page += step; this.render(); };
-    const from = total ? this.page * PAGE + 1 : 0;
+    const counted = `${total} trial${total === 1 ? "" : "s"}`;
+    const to = Math.min(total, (this.page + 1) * PAGE);
+    const shown = pages > 1 ? `${this.page * PAGE + 1}\u2013${to} of ${counted}` : counted;
     this.pager.replaceChildren(
-      element("span", { class: "muted", id: "shown" }, `${from}\u2013${Math.min(total, (this.page + 1) * PAGE)} of ${total} trials`),
+      element("span", { class: "muted", id: "shown" }, shown),
       pages > 1
         ? element("span", { class: "buttons" },
           element("button", { type: "button", onclick: go(-1), disabled: this.page === 0 }, "Earlier page"),
