@@ -22,6 +22,7 @@ Member = tuple[Component, Index]
 
 
 _CACHED = 1 << 15  # entries of a piece that is shaped at a time: several of them fit in a cache
+_SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 
 
 def _sorted(members: Sequence[Member]) -> list[Member]:
@@ -41,15 +42,23 @@ def _kinds(members: Sequence[Member], slices: Sequence[slice]) -> Iterator[tuple
         yield kind, slice(slices[where[0]].start, slices[where[-1]].stop)
 
 
-def _shape(kind: str, inside: Array, slope: Array) -> None:
-    """Writes the covariance over what is inside it, and its slope, piece by piece."""
+def _shape(kind: str, inside: Array, slope: Array | None = None) -> None:
+    """Writes the covariance over what is inside it, and its slope if wanted, piece by piece."""
     if kind in SHAPES:
         step = max(1, _CACHED * len(inside) // max(inside.size, 1))
         for start in range(0, len(inside), step):
             piece = slice(start, start + step)
-            inside[piece], slope[piece] = SHAPES[kind](inside[piece])
+            inside[piece], by_inside = SHAPES[kind](inside[piece])
+            if slope is not None:
+                slope[piece] = by_inside
     else:
         inside[:] = 1.0
+
+
+def _columns(rows: Index) -> Index | slice:
+    """The same rows, as a slice where none is left out: an index array is copied twice."""
+    whole = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1
+    return slice(int(rows[0]), int(rows[-1]) + 1) if whole else rows
 
 
 class Gram:
@@ -166,6 +175,7 @@ class Cross:
         self._n = len(X)
         self._members = _sorted(members)
         self._rows = np.concatenate([rows for _, rows in self._members])
+        self._targets = [_columns(rows) for _, rows in self._members]
         self._slices = _slices([len(rows) for _, rows in self._members])
         self._kinds = list(_kinds(self._members, self._slices))
         self._v = np.concatenate(
@@ -183,30 +193,40 @@ class Cross:
 
     def __call__(self, X: Array) -> Array:
         """(m, n)"""
-        return self._sum(self._entries(X)[0])
-
-    def _sum(self, entries: Array) -> Array:
-        cross = np.zeros((len(entries), self._n))
-        for (_, rows), stretch in zip(self._members, self._slices, strict=True):
-            cross[:, rows] += entries[:, stretch]
+        cross = np.zeros((len(X), self._n))
+        step = max(1, _SUMMED // max(self.columns, 1))
+        for start in range(0, len(X), step):
+            piece = slice(start, start + step)
+            entries = self._inside(X[piece])
+            for kind, stretch in self._kinds:
+                _shape(kind, entries[:, stretch])
+            entries *= self._v
+            self._add(entries, cross[piece])
         return cross
 
-    def _entries(self, X: Array) -> tuple[Array, Array]:
-        """By component and row, the covariance and its slope by the sum inside: (m, columns)."""
-        inside = np.zeros((len(X), len(self._rows)))
+    def _inside(self, X: Array) -> Array:
+        """By component and row, the sum inside the shape: (m, columns)."""
+        inside = np.empty((len(X), self.columns))
         for term in self._terms:
             inside[:, term.entries] = term.inside(X)
-        slope = np.zeros_like(inside)
-        for kind, stretch in self._kinds:
-            _shape(kind, inside[:, stretch], slope[:, stretch])
-        inside *= self._v
-        slope *= self._v
-        return inside, slope
+        return inside
+
+    def _add(self, entries: Array, cross: Array) -> None:
+        """Adds covariances by component and row to those by row."""
+        for rows, stretch in zip(self._targets, self._slices, strict=True):
+            cross[:, rows] += entries[:, stretch]
 
     def with_slopes(self, X: Array) -> tuple[Array, Slopes]:
         """The covariance, and its derivatives by the ordered coordinates of the queries."""
-        entries, slope = self._entries(X)
-        return self._sum(entries), Slopes(self, X, slope)
+        entries = self._inside(X)
+        slope = np.zeros_like(entries)
+        for kind, stretch in self._kinds:
+            _shape(kind, entries[:, stretch], slope[:, stretch])
+        entries *= self._v
+        slope *= self._v
+        cross = np.zeros((len(X), self._n))
+        self._add(entries, cross)
+        return cross, Slopes(self, X, slope)
 
 
 class Slopes:
