@@ -26,8 +26,14 @@ _SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 
 
 def _sorted(members: Sequence[Member]) -> list[Member]:
-    """By kind, and components of the same rows next to each other."""
-    return sorted(members, key=lambda member: (member[0].kind, member[1].tobytes()))
+    """By kind, and components of the same rows next to each other, those of one number first."""
+    return sorted(members, key=_alike)
+
+
+def _alike(member: Member) -> tuple[str, bytes, bool]:
+    component, rows = member
+    kinds = [feature.kind for feature in component.features]
+    return component.kind, rows.tobytes(), kinds != ["difference"]
 
 
 def _slices(sizes: Sequence[int]) -> list[slice]:
@@ -77,8 +83,9 @@ class Gram:
             i, j = np.tril_indices(len(rows))
             at = np.array(rows, dtype=np.int64)
             first = len(sizes)
+            A, B = X[at[i]], X[at[j]]
             for component, _ in group:
-                self._features.append(component.pair_features(X[at[i]], X[at[j]]))
+                self._features.append(component.pair_features(A, B))
                 sizes.append(len(i))
             flat.append(at[i] + n * at[j])
             twice.append(np.where(i == j, 1.0, 2.0))
@@ -139,10 +146,9 @@ class Gram:
 class _Term:
     """One component in a `Cross`: the sum inside its shape, of queries with the rows it has."""
 
-    def __init__(self, component: Component, entries: slice, X: Array, weights: Array) -> None:
-        self.entries = entries
-        """Which entries of a query are those of this component."""
-        pairs = list(zip(component.features, weights.tolist(), strict=True))
+    def __init__(self, component: Component, X: Array, eta: Array) -> None:
+        self.size = len(X)
+        pairs = list(zip(component.features, component.weights(eta).tolist(), strict=True))
         ordered = [(f.dimension, w) for f, w in pairs if f.kind == "difference"]
         self._dimensions = [dimension for dimension, _ in ordered]
         self._weights = np.array([w for _, w in ordered])
@@ -160,6 +166,10 @@ class _Term:
             total += weight * feature.distance(X[:, feature.dimension][:, None], values)
         return total
 
+    def summed(self, entries: Array) -> Array:
+        """Over components: (m, rows)."""
+        return entries
+
     def add_slope(self, X: Array, weighted: Array, gradient: Array) -> None:
         """Adds d/dx of sum_j weighted[., j] inside[., j], (m, d)."""
         if not self._dimensions:
@@ -168,23 +178,55 @@ class _Term:
         gradient[:, self._dimensions] += self._weights * (2.0 * pull)
 
 
+class _Singles:
+    """As `_Term`, of components that have one ordered variable each: hundreds at a time."""
+
+    def __init__(self, components: Sequence[Component], X: Array, eta: Array) -> None:
+        self.size = len(components) * len(X)
+        self._dimensions = [c.features[0].dimension for c in components]
+        self._weights = np.array([c.weights(eta)[0] for c in components])
+        self._rows = X[:, self._dimensions].T.copy()  # by component
+
+    def inside(self, X: Array) -> Array:
+        gap = X[:, self._dimensions][:, :, None] - self._rows
+        gap *= gap
+        gap *= self._weights[:, None]
+        return gap.reshape(len(X), -1)
+
+    def summed(self, entries: Array) -> Array:
+        return np.asarray(entries.reshape(len(entries), *self._rows.shape).sum(axis=1))
+
+    def add_slope(self, X: Array, weighted: Array, gradient: Array) -> None:
+        weighted = weighted.reshape(len(X), *self._rows.shape)
+        pull = X[:, self._dimensions] * weighted.sum(axis=2)
+        pull -= np.einsum("mkj,kj->mk", weighted, self._rows)
+        np.add.at(gradient.T, self._dimensions, (self._weights * (2.0 * pull)).T)
+
+
 class Cross:
     """The covariance of queries with n rows, of a sum of components; and its slopes."""
 
     def __init__(self, members: Sequence[Member], X: Array, eta: Array) -> None:
         self._n = len(X)
-        self._members = _sorted(members)
-        self._rows = np.concatenate([rows for _, rows in self._members])
-        self._targets = [_columns(rows) for _, rows in self._members]
-        self._slices = _slices([len(rows) for _, rows in self._members])
-        self._kinds = list(_kinds(self._members, self._slices))
-        self._v = np.concatenate(
-            [np.full(len(rows), np.exp(eta[c.variance])) for c, rows in self._members]
-        )
-        self._terms = [
-            _Term(component, entries, X[rows], component.weights(eta))
-            for (component, rows), entries in zip(self._members, self._slices, strict=True)
-        ]
+        members = _sorted(members)
+        sizes = [len(rows) for _, rows in members]
+        self._rows = np.concatenate([rows for _, rows in members])
+        self._kinds = list(_kinds(members, _slices(sizes)))
+        self._v = np.repeat(np.exp(eta[[c.variance for c, _ in members]]), sizes)
+        self._terms: list[_Term | _Singles] = []
+        self._targets: list[Index | slice] = []
+        """Of each term, the rows that it has."""
+        for (_, _, several), group in groupby(members, key=_alike):
+            components, (rows, *_) = zip(*group, strict=True)
+            made: list[_Term | _Singles]
+            if several:
+                made = [_Term(c, X[rows], eta) for c in components]
+            else:
+                made = [_Singles(components, X[rows], eta)]
+            self._terms += made
+            self._targets += [_columns(rows)] * len(made)
+        self._entries = _slices([term.size for term in self._terms])
+        """Of each term, its entries in those of a query."""
 
     @property
     def columns(self) -> int:
@@ -204,18 +246,6 @@ class Cross:
             self._add(entries, cross[piece])
         return cross
 
-    def _inside(self, X: Array) -> Array:
-        """By component and row, the sum inside the shape: (m, columns)."""
-        inside = np.empty((len(X), self.columns))
-        for term in self._terms:
-            inside[:, term.entries] = term.inside(X)
-        return inside
-
-    def _add(self, entries: Array, cross: Array) -> None:
-        """Adds covariances by component and row to those by row."""
-        for rows, stretch in zip(self._targets, self._slices, strict=True):
-            cross[:, rows] += entries[:, stretch]
-
     def with_slopes(self, X: Array) -> tuple[Array, Slopes]:
         """The covariance, and its derivatives by the ordered coordinates of the queries."""
         entries = self._inside(X)
@@ -228,6 +258,18 @@ class Cross:
         self._add(entries, cross)
         return cross, Slopes(self, X, slope)
 
+    def _inside(self, X: Array) -> Array:
+        """By component and row, the sum inside the shape: (m, columns)."""
+        inside = np.empty((len(X), self.columns))
+        for term, entries in zip(self._terms, self._entries, strict=True):
+            inside[:, entries] = term.inside(X)
+        return inside
+
+    def _add(self, entries: Array, cross: Array) -> None:
+        """Adds covariances by component and row to those by row."""
+        for term, rows, stretch in zip(self._terms, self._targets, self._entries, strict=True):
+            cross[:, rows] += term.summed(entries[:, stretch])
+
 
 class Slopes:
     """d cross / d x, contracted with vectors over the rows rather than written out."""
@@ -239,6 +281,6 @@ class Slopes:
         """d/dx of sum_j cross[., j] weights[., j]: (m, d); ``weights`` is (n,) or (m, n)."""
         gradient = np.zeros_like(self._X)
         weighted = self._slope * weights[..., self._cross._rows]
-        for term in self._cross._terms:
-            term.add_slope(self._X, weighted[:, term.entries], gradient)
+        for term, entries in zip(self._cross._terms, self._cross._entries, strict=True):
+            term.add_slope(self._X, weighted[:, entries], gradient)
         return gradient

@@ -20,16 +20,17 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Bools
 from bosquet.space import Space
 from bosquet.space.tree import Dimension
 
 _FULL = 10.0  # trials up to which the density counts in full
 _SHARE = 0.25  # of the trials, the best ones, are good
-_LEAST = 3  # good trials
+_LEAST, _MOST = 3, 25  # good trials; TPE has no more of them either
 _FLOOR = 0.2  # e
 _WIDTH = 0.2  # h
 _FEW = 12  # values of a variable that has no middle
+_CACHED = 1 << 16  # kernels that are computed at a time
 _ROOT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
@@ -41,43 +42,46 @@ class GoodPlaces:
 
         ``n_ended`` counts the trials that failed as well.
         """
-        good = np.argsort(y, kind="stable")[: max(_LEAST, int(np.ceil(_SHARE * len(y))))]
-        active = space.activity(X[good])
+        most = max(_LEAST, min(int(np.ceil(_SHARE * len(y))), _MOST))
+        good = np.argsort(y, kind="stable")[:most]
+        ordered = [d for d in space.dimensions if _has_middle(d)]
         self._weight = min(1.0, _FULL / max(n_ended or len(y), 1))
-        self._centres = {
-            d.index: X[good, d.index][active[:, d.index]]
-            for d in space.dimensions
-            if _has_middle(d)
-        }
-        self._node = {index: space.dimensions[index].node for index in self._centres}
+        self._nodes = np.array([d.node for d in ordered])
+        self._indices = np.array([d.index for d in ordered], dtype=np.int64)
+        self._centres = X[np.ix_(good, self._indices)].T
+        known = space.activity(X[good])[:, self._indices].T
+        inside = ndtr((1.0 - self._centres) / _WIDTH) - ndtr(-self._centres / _WIDTH)
+        self._height = known / (_ROOT_2PI * _WIDTH * inside)
+        self._share = (1.0 - _FLOOR) / (1 + known.sum(axis=1))
 
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """The weighted log density at rows that lie on one path."""
-        return self.log_probability_with_gradient(X, path)[0]
+        on_path = np.isin(self._nodes, path)
+        x = X[:, self._indices[on_path]]
+        pieces = 1 + x.size * self._centres.shape[1] // _CACHED
+        parts = [self._density(part, on_path)[0] for part in np.array_split(x, pieces)]
+        return np.asarray(self._weight * np.log(np.vstack(parts)).sum(axis=1))
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""
-        value, gradient = np.zeros(len(X)), np.zeros_like(X)
-        for index, centres in self._centres.items():
-            if self._node[index] in path:
-                density, slope = _density(X[:, index], centres)
-                value += self._weight * np.log(density)
-                gradient[:, index] = self._weight * slope / density
-        return value, gradient
+        on_path = np.isin(self._nodes, path)
+        at = self._indices[on_path]
+        x = X[:, at]
+        density, gap, kernels = self._density(x, on_path)
+        slope = 6.0 * (1.0 - 2.0 * x) - (kernels * gap).sum(axis=2) / _WIDTH
+        gradient = np.zeros_like(X)
+        gradient[:, at] = self._weight * self._share[on_path] * slope / density
+        return np.asarray(self._weight * np.log(density).sum(axis=1)), gradient
+
+    def _density(self, x: Array, on_path: Bools) -> tuple[Array, Array, Array]:
+        """p_j at coordinates of k variables, (m, k); distances from centres and their kernels."""
+        gap = (x[:, :, None] - self._centres[on_path]) / _WIDTH
+        kernels = np.exp(-0.5 * gap**2) * self._height[on_path]
+        total = 6.0 * x * (1.0 - x) + kernels.sum(axis=2)
+        return _FLOOR + self._share[on_path] * total, gap, kernels
 
 
 def _has_middle(dimension: Dimension) -> bool:
     parameter = dimension.parameter
     many = parameter.is_continuous or parameter.n_values > _FEW
     return many and not parameter.is_category
-
-
-def _density(x: Array, centres: Array) -> tuple[Array, Array]:
-    """p_j and its slope, at coordinates of one variable."""
-    gap = (x[:, None] - centres) / _WIDTH
-    inside = ndtr((1.0 - centres) / _WIDTH) - ndtr(-centres / _WIDTH)
-    kernels = np.exp(-0.5 * gap**2) / (_ROOT_2PI * _WIDTH * inside)
-    total = 6.0 * x * (1.0 - x) + kernels.sum(axis=1)
-    slope = 6.0 * (1.0 - 2.0 * x) - (kernels * gap / _WIDTH).sum(axis=1)
-    share = (1.0 - _FLOOR) / (1 + len(centres))
-    return _FLOOR + share * total, share * slope

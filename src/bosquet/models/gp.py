@@ -243,6 +243,7 @@ class Posterior:
         self.components = tuple(components)
         self.eta = eta
         self._conditioned = tuple(conditioned)
+        self._partial: dict[tuple[str, ...], PartialPosterior] = {}
 
     def with_pending(self, X: Array, Z: Bools) -> Posterior:
         """The same mean with less variance: conditioned on believing the mean at new rows.
@@ -277,9 +278,12 @@ class Posterior:
 
     def of(self, components: Sequence[Component]) -> PartialPosterior:
         """The posterior of the sum of some components, at rows where they are active."""
-        crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)
-        near = [(block, cross) for block, cross in crosses if cross is not None]
-        return PartialPosterior(components, self.eta, near)
+        names = tuple(component.name for component in components)
+        if names not in self._partial:
+            crosses = ((block, block.cross(components, self.eta)) for block in self._conditioned)
+            near = [(block, cross) for block, cross in crosses if cross is not None]
+            self._partial[names] = PartialPosterior(components, self.eta, near)
+        return self._partial[names]
 
 
 class PartialPosterior:
@@ -340,10 +344,7 @@ class PartialPosterior:
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
 
     def _prior_variance(self, X: Array) -> Array:
-        variance = np.zeros(len(X))
-        for component in self._components:
-            variance += component.diagonal(X, self._eta)
-        return variance
+        return np.full(len(X), np.exp(self._eta[[c.variance for c in self._components]]).sum())
 
 
 @dataclass(frozen=True)

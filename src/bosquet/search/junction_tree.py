@@ -80,9 +80,17 @@ class CliqueSearch:
             if (on_node := [c for c in components if c.node == node])
         }
 
-    def maximise(self, acquisition: Acquisition, rng: np.random.Generator) -> CliqueOptimum:
-        """``acquisition`` is of each component; it must be a `LowerBound` for the sum to be one."""
-        found = {node: one.maximise(acquisition, rng) for node, one in self._nodes.items()}
+    def maximise(
+        self, acquisition: Acquisition, rng: np.random.Generator, *, polished: bool = True
+    ) -> CliqueOptimum:
+        """``acquisition`` is of each component; it must be a `LowerBound` for the sum to be one.
+
+        An optimum that is not ``polished`` is the best point of the last grid that was zoomed to.
+        """
+        found = {
+            node: one.maximise(acquisition, rng, polished=polished)
+            for node, one in self._nodes.items()
+        }
         rows = np.full((max(len(stages) for stages, _ in found.values()), len(self._space)), 0.5)
         values = [0.0] * len(self._space.nodes)
         for node, (stages, value) in found.items():
@@ -142,7 +150,7 @@ class _Refined(CliqueTables):
         self._first: dict[Clique, tuple[Array, Array]] = {}
 
     def maximise(
-        self, acquisition: Acquisition, rng: np.random.Generator
+        self, acquisition: Acquisition, rng: np.random.Generator, *, polished: bool = True
     ) -> tuple[list[Array], float]:
         """Rows with the optimum of this node's variables, the best one first; and its sum."""
         level = self.level(acquisition)
@@ -153,7 +161,8 @@ class _Refined(CliqueTables):
             stages = [self._without_tables(belief, acquisition, rng)]
         else:
             stages = self._zoom(acquisition, self.levels)
-        stages.insert(0, self._polish(belief, acquisition, stages[0]))
+        if polished:
+            stages.insert(0, self._polish(belief, acquisition, stages[0]))
         sums = acquisition.value(*belief.moments(np.array(stages)))
         return stages, level + float(sums[0])
 
@@ -208,7 +217,11 @@ class _OnGrid(CliqueTables):
     """The paper: a continuous variable has the levels of a grid, and no other values."""
 
     def maximise(
-        self, acquisition: Acquisition, rng: np.random.Generator
+        self,
+        acquisition: Acquisition,
+        rng: np.random.Generator,
+        *,
+        polished: bool = True,  # noqa: ARG002 - the grid is all there is
     ) -> tuple[list[Array], float]:
         """The row with the optimum of this node's variables, and its sum."""
         value, row = next(self.ranked(acquisition, rng))

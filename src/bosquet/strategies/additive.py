@@ -310,12 +310,15 @@ class Additive(GPStrategy[SpacePosterior]):
     def starts(self, ask: Ask[SpacePosterior], cliques: CliqueSearch) -> Array | None:
         """Where the search by paths starts: the optima of the summed bounds and of the mean.
 
-        Where messages cannot be passed there are random rows, which that search has anyway.
+        Where messages cannot be passed there are random rows, which that search has anyway; and it
+        climbs by itself.
         """
         if not cliques.passes:
             return None
         bounds = (self.bound(ask.task), LowerBound(0.0))
-        return np.array([cliques.maximise(bound, ask.rng).rows[0] for bound in bounds])
+        return np.array(
+            [cliques.maximise(bound, ask.rng, polished=False).rows[0] for bound in bounds]
+        )
 
     def _best_of_grid(self, ask: Ask[SpacePosterior]) -> Proposal | None:
         """Algorithm 1, line 4: the best point of the grid that is free."""
