@@ -26,7 +26,9 @@ def maximal_cliques(vertices: Sequence[int], edges: Iterable[Edge]) -> list[Cliq
     """Ascending; an isolated vertex is one too."""
     import networkx as nx
 
-    return sorted(tuple(sorted(clique)) for clique in nx.find_cliques(_graph(vertices, edges)))
+    graph = nx.Graph(edges)  # of the others alone: a graph that is learned has few edges
+    found = [tuple(sorted(clique)) for clique in nx.find_cliques(graph)]
+    return sorted(found + [(vertex,) for vertex in vertices if vertex not in graph])
 
 
 def components(vertices: Sequence[int], edges: Iterable[Edge]) -> list[Clique]:
