@@ -12,17 +12,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+from kept_script import KeptScript
 
 from bosquet.benchmarks import GROUPS, summary
-from bosquet.benchmarks.harness import Run, read_runs
-from bosquet.benchmarks.kept import keep, read_kept
+from bosquet.benchmarks.harness import Run
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "ablation.jsonl.xz"
 # Each reference with its variants: what the default was when they were tried.
 VARIANTS = {
     "default": {
@@ -56,8 +52,12 @@ VARIANTS = {
         "and beliefs that count by the weighted mean of the logarithms of their improvements (runs "
         "of 60: good places fade from 20 trials on; flat spaces have one Gaussian process)",
     },
+    "one process first, good places": {
+        "agreed": "that default, and after 20 trials beliefs count by the weighted mean of the "
+        "logarithms of their improvements",
+    },
 }
-NAMES = [name for reference, tried in VARIANTS.items() for name in (reference, *tried)]
+NAMES = {name for reference, tried in VARIANTS.items() for name in (reference, *tried)}
 SUITES = {
     "real": (tuple(GROUPS["real-develop"]), (15, 30, 60)),
     "trees": (tuple(GROUPS["shifted"]), (10, 20, 30, 40)),
@@ -68,33 +68,12 @@ HEAD = """\
 
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
 *pair* is a problem and a seed on which both the variant and its reference, the default of that day
-(3258db2 or 93caac9), have run. Shares are those of the pairs in which the variant is better, ties
+(3258db2, 93caac9 or 8411776), have run. Shares are those of the pairs in which the variant is better, ties
 counted half, after so many evaluations; 0.50 is level, and with n pairs a share is known to about
 0.5 / sqrt(n). What the models alone are worth, without a search: [models.md](models.md); what one
 ask is worth: [one-step.md](one-step.md).
 
 """
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--page", action="store_true", help="write the page, as without arguments")
-    parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
-    parser.add_argument("--as", dest="variant", choices=NAMES)
-    parser.add_argument("--commit", default="", help="of the code that made the runs")
-    options = parser.parse_args()
-    if options.add is not None:
-        if options.variant is None:
-            parser.error("--add needs --as, the name of the variant")
-        named = (
-            replace(r, job=replace(r.job, method=options.variant)) for r in read_runs(options.add)
-        )
-        keep(named, KEPT, options.commit)
-    (ROOT / "docs" / "results" / "ablation.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    return page(read_kept(KEPT))
 
 
 def page(runs: Sequence[Run]) -> str:
@@ -140,6 +119,14 @@ def share(variant: Traces, reference: Traces, budget: int) -> str:
         return ""
     better = float(np.mean([(gap < 0) + 0.5 * (gap == 0) for gap in gaps]))
     return f"{better:.2f}, {len(gaps)}"
+
+
+SCRIPT = KeptScript("ablation", page, lambda _: [])  # nothing of it can be run from here
+kept_page = SCRIPT.kept_page
+
+
+def main() -> None:
+    SCRIPT.main(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
 
 
 if __name__ == "__main__":

@@ -12,18 +12,14 @@ bench` at the commit that the page names, and added by ``--add``.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from kept_script import KeptScript
 
 from bosquet.benchmarks import GROUPS, summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
-from bosquet.benchmarks.kept import head_commit, keep, read_kept
+from bosquet.benchmarks.harness import Job, Run
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "auto.jsonl.xz"
 METHODS = ("auto", "before")
 TREES, TREE_TRIALS = tuple(GROUPS["shifted"]), 40
 FLAT, FLAT_TRIALS = (*GROUPS["flat"], *GROUPS["additive"]), 60
@@ -40,28 +36,11 @@ the trees, seeds 0 to 11 were used for choosing and are left out.
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--flat-seeds", type=int, default=6)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--page", action="store_true")
-    parser.add_argument("--add", type=Path, metavar="FILE.jsonl")
-    parser.add_argument("--commit", default="", help="of the code that made the runs")
-    parser.add_argument("--as", dest="method", choices=METHODS, default="auto")
-    options = parser.parse_args()
-    if options.add is not None:
-        runs = (
-            replace(r, job=replace(r.job, method=options.method)) for r in read_runs(options.add)
-        )
-        keep(runs, KEPT, options.commit)
-    elif not options.page:
-        _run(options)
-    (ROOT / "docs" / "results" / "auto.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    return page(read_kept(KEPT))
+def jobs(options: argparse.Namespace) -> Iterable[Job]:
+    for seed in range(CHOSEN_ON, CHOSEN_ON + options.seeds):
+        yield from (Job("auto", problem, seed, TREE_TRIALS) for problem in TREES)
+    for seed in range(options.flat_seeds):
+        yield from (Job("auto", problem, seed, FLAT_TRIALS) for problem in FLAT)
 
 
 def page(runs: Sequence[Run]) -> str:
@@ -72,18 +51,6 @@ def page(runs: Sequence[Run]) -> str:
         text += "\n## Without conditions\n\n" + table(flat, FLAT, (20, 40, 60))
     made = trees + flat
     return text + f"\n{len(made)} runs. Versions: {summary.versions_text(made)}.\n"
-
-
-def _run(options: argparse.Namespace) -> None:
-    done = {run.job for run in read_kept(KEPT)}
-    jobs = [Job("auto", p, s, TREE_TRIALS) for s in range(options.seeds) for p in TREES]
-    jobs += [Job("auto", p, s, FLAT_TRIALS) for s in range(options.flat_seeds) for p in FLAT]
-    missing = [job for job in jobs if job not in done]
-    out = ROOT / "results" / "auto.jsonl"
-    for job, error in run_all(missing, out, options.jobs, lambda run: print(run.job, flush=True)):
-        print(f"failed: {job}: {error!r}", flush=True)
-    made = [run for run in read_runs(out) if run.job in set(missing)]
-    keep(made, KEPT, options.commit or head_commit(ROOT))
 
 
 def table(runs: Sequence[Run], problems: Sequence[str], budgets: Sequence[int]) -> str:
@@ -109,6 +76,17 @@ def table(runs: Sequence[Run], problems: Sequence[str], budgets: Sequence[int]) 
             asks[method] += [s for run in same[method] for s in run.ask_seconds[-10:]]
     times = ", ".join(f"{m} {1e3 * np.median(t):.0f}" for m, t in asks.items() if t)
     return "\n".join(lines) + f"\n\nCPU milliseconds of the last ten asks, median: {times}.\n"
+
+
+SCRIPT = KeptScript("auto", page, jobs)
+kept_page = SCRIPT.kept_page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--flat-seeds", type=int, default=6)
+    SCRIPT.main(parser)
 
 
 if __name__ == "__main__":

@@ -49,13 +49,17 @@ class KeptScript:
         parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
         parser.add_argument("--page", action="store_true", help="make no runs, write the page")
         parser.add_argument("--add", type=Path, metavar="FILE.jsonl", help="keep these runs")
+        parser.add_argument("--as", dest="method", help="of the runs that are added (their own)")
         parser.add_argument("--commit", help="of the code that made the runs (the one here)")
         parser.add_argument("--data", type=Path, help="the directory of the data (../shared/data)")
         options = parser.parse_args()
         if options.data is not None:
             os.environ[DATA_VARIABLE] = str(options.data.absolute())
         if options.add is not None:
-            keep(read_runs(options.add), self.kept, options.commit or head_commit(ROOT))
+            added = read_runs(options.add)
+            if options.method is not None:
+                added = [replace(r, job=replace(r.job, method=options.method)) for r in added]
+            keep(added, self.kept, options.commit or head_commit(ROOT))
         elif not options.page:
             self.run(options)
         (PAGES / f"{self.name}.md").write_text(self.kept_page(), encoding="utf-8")
