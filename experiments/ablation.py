@@ -68,10 +68,10 @@ HEAD = """\
 
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
 *pair* is a problem and a seed on which both the variant and its reference, the default of that day
-(3258db2, 93caac9 or 8411776), have run. Shares are those of the pairs in which the variant is better, ties
-counted half, after so many evaluations; 0.50 is level, and with n pairs a share is known to about
-0.5 / sqrt(n). What the models alone are worth, without a search: [models.md](models.md); what one
-ask is worth: [one-step.md](one-step.md).
+(3258db2, 93caac9 or 8411776), have run. Shares are those of the pairs in which the variant is
+better, ties counted half, after so many evaluations; 0.50 is level, and with n pairs a share is
+known to about 0.5 / sqrt(n). What the models alone are worth, without a search:
+[models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
 
 """
 
