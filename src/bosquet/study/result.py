@@ -62,7 +62,7 @@ class Result:
         """What the trials say about the objective; ModelError where they are too few."""
         return model_of(self.history)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
         """Writes one HTML file with the answer, pictures and all trials; returns where it is.
 
         Args:
