@@ -25,12 +25,8 @@ class Declared:
             self.space = declaration
         elif isinstance(declaration, Mapping):
             self.space = Space(self._parameters(declaration))
-        elif isinstance(declaration, Sequence) and not isinstance(declaration, str):
-            self.space = Space(self._of_grids(declaration))
         else:
-            raise SpaceError(
-                f"space must be a Space, a dict or a list of dicts, not {declaration!r}"
-            )
+            self.space = Space(self._of_grids(declaration))
 
     def params_of(self, config: Config) -> dict[str, Any]:
         """What `set_params` takes."""

@@ -10,7 +10,7 @@ from bosquet.data import History, Trial
 from bosquet.data.views import history_html
 from bosquet.explain import Model, model_of
 from bosquet.space import Config
-from bosquet.text import duration_text, listed, printable
+from bosquet.text import counted_text, duration_text, listed, printable
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +43,8 @@ class Result:
         """The best trial; RuntimeError with the last failure if no trial brought a value."""
         best = self.best
         if best is None:
-            raise RuntimeError(f"no trial of {len(self.trials)} brought a value{self._why}")
+            counts = f"none of {len(self.trials)} trials" if self.trials else "no trial"
+            raise RuntimeError(f"{counts} has brought a value{self._why}")
         return best
 
     @property
@@ -95,9 +96,9 @@ class Result:
         )
 
     def __str__(self) -> str:
-        counts = f"{len(self.history.complete)} trials"
+        counts = counted_text(len(self.history.complete), "trial")
         if self.history.failed:
-            counts += f" and {len(self.history.failed)} failures"
+            counts += f" and {counted_text(len(self.history.failed), 'failure')}"
         if self.resumed:
             counts += f", {self.resumed} of them from before,"
         best = self.history.best
