@@ -38,7 +38,7 @@ def test_a_dict_will_do_as_a_space():
 
 def test_a_result_without_trials(space):
     empty = bq.Result(bq.History(space), 0, "interrupted", 0.1)
-    with pytest.raises(RuntimeError, match=r"^no trial has brought a value$"):
+    with pytest.raises(RuntimeError, match=r"^no trial has returned a value$"):
         _ = empty.best_value
 
 
@@ -113,7 +113,7 @@ def test_noise_reaches_the_trial(space):
 def test_when_everything_fails_the_reason_is_told(space):
     result = bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0)
     with pytest.raises(
-        RuntimeError, match=r"none of 3 trials has brought a value.*ZeroDivisionError"
+        RuntimeError, match=r"none of the 3 trials has returned a value.*ZeroDivisionError"
     ):
         _ = result.best_config
     assert result.best is None

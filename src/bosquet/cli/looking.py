@@ -32,7 +32,7 @@ examples:
 
 exit codes:
   0    shown
-  1    no trial has brought a value
+  1    no trial has returned a value
   2    no such file or study, or --as command for a study without a command
 """
 
@@ -198,7 +198,7 @@ def _best(options: argparse.Namespace) -> int:
     study = _read(options)
     best = study.history.best
     if best is None:
-        complain(f"{study.where}: no trial has brought a value")
+        complain(f"{study.where}: no trial has returned a value")
         return 1
     if options.form == "text":
         found = best_text(study, best)

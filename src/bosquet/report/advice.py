@@ -24,7 +24,7 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
     best = history.best
     if best is None:
         return (
-            "No trial has brought a value yet. Look at the failures below: they say what to mend "
+            "No trial has returned a value yet. Look at the failures below: they say what to fix "
             "before more trials are worth their time."
             if history.failed
             else "No trial has ended yet. Advice needs some."

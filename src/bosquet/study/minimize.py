@@ -52,8 +52,8 @@ def minimize(
     """Searches a space for the configuration with the lowest value of an objective.
 
     The search ends after ``n_trials``, when no trial can start before ``timeout`` has passed, when
-    a callback returns True, when the space is exhausted, when trials keep failing alike, or at
-    Ctrl-C. All of these return what was found.
+    a callback returns True, when the space is exhausted, when trials keep failing in the same
+    way, or at Ctrl-C. All of these return what was found.
 
     The logger ``bosquet`` tells the end of each trial at INFO, failures at WARNING.
 
@@ -87,9 +87,10 @@ def minimize(
         initial: configurations to try first; the defaults that the space declares come next.
         progress: None shows a bar at a terminal and a line in a notebook; True gives lines
             elsewhere too, False shows nothing at all.
-        on_failure: ``"stop"`` ends the search when five of its trials have failed alike and no
-            trial of the study has brought a value; ``"continue"`` never does; ``"raise"`` raises
-            `EvaluationError` at the first failure, with the trials in its ``history``.
+        on_failure: ``"stop"`` ends the search when five of its trials have failed in the same
+            way and no trial of the study has returned a value; ``"continue"`` never does;
+            ``"raise"`` raises `EvaluationError` at the first failure, with the trials in its
+            ``history``.
         direction: ``"minimize"``, or ``"maximize"`` as `maximize` does.
 
     Returns:

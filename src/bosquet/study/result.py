@@ -35,16 +35,16 @@ class Result:
 
     @property
     def best(self) -> Trial | None:
-        """The best trial, or None if no trial brought a value, as `Optimizer.best`."""
+        """The best trial, or None if no trial returned a value, as `Optimizer.best`."""
         return self.history.best
 
     @property
     def best_trial(self) -> Trial:
-        """The best trial; RuntimeError with the last failure if no trial brought a value."""
+        """The best trial; RuntimeError with the last failure if no trial returned a value."""
         best = self.best
         if best is None:
-            counts = f"none of {len(self.trials)} trials" if self.trials else "no trial"
-            raise RuntimeError(f"{counts} has brought a value{self._why}")
+            counts = f"none of the {len(self.trials)} trials" if self.trials else "no trial"
+            raise RuntimeError(f"{counts} has returned a value{self._why}")
         return best
 
     @property
