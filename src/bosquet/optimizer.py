@@ -18,6 +18,7 @@ from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
 from bosquet.strategies.candidates import Candidates
+from bosquet.text import counted_text
 from bosquet.threads import one_thread
 
 
@@ -238,7 +239,9 @@ class Optimizer:
 
     def _repr_html_(self) -> str:
         title = f"Optimizer, strategy {self.strategy.name!r}: {self.history.summary}"
-        pending = [f"{len(self._pending)} trials are pending."] if self._pending else []
+        pending = (
+            [f"Pending: {counted_text(len(self._pending), 'trial')}."] if self._pending else []
+        )
         return history_html(self.history, title, *pending)
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bosquet.cli.arguments import add_command, add_study, complain
-from bosquet.text import printable
+from bosquet.text import counted_text, printable
 
 if TYPE_CHECKING:
     from bosquet.study.reading import StoredStudy
@@ -222,5 +222,8 @@ def _export(options: argparse.Namespace) -> int:
     else:
         written = to_json(history) if options.out.suffix == ".json" else to_csv(history)
         options.out.write_text(written, encoding="utf-8")
-        print(f"{len(history)} trials written to {printable(str(options.out))}", file=sys.stderr)
+        print(
+            f"{counted_text(len(history), 'trial')} written to {printable(str(options.out))}",
+            file=sys.stderr,
+        )
     return 0
