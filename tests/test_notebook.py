@@ -67,7 +67,7 @@ def test_histories_and_optimizers(optimizer):
     assert "History of 6 trials" in shown(optimizer.history)
     text = shown(optimizer)
     assert "Optimizer, strategy 'random': 6 trials, 1 failed" in text
-    assert "1 trials are pending" in text
+    assert "Pending: 1 trial." in text
     empty = bq.History(optimizer.space)
     assert repr(empty) == "<History of 0 trials, 0 failed>"
     assert "History of 0 trials" in shown(empty)

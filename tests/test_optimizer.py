@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,6 +76,10 @@ def test_a_history_of_another_space_or_direction_says_which():
             bq.Space({"x": bq.Float(0, 2), "y": y}),
             "there 'x' is a float from 0 to 2, here a float from 0 to 1",
         ),
+        (
+            bq.Space({"x": x, "y": bq.Choice({"a": {}, "b": {"z": bq.Int(0, 3)}})}),
+            "it has a parameter 'y=b/z', which this one has not",
+        ),
         (bq.Space({"y": y, "x": x}), "its parameters come in another order"),
         (bq.Space({"x": x, "y": y}, [bq.Forbid({"z": 1})]), "its constraints are others"),
     ):
@@ -82,6 +87,13 @@ def test_a_history_of_another_space_or_direction_says_which():
             bq.Optimizer(space, history=bq.History(other))
     with pytest.raises(ValueError, match=r"^direction='minimize': the history is one of direct"):
         bq.Optimizer(space, history=bq.History(space, (), "maximize"))
+
+
+def test_a_dict_will_do_as_a_space():
+    parameters: dict[str, Any] = {"x": bq.Float(0, 1), "m": bq.Choice(["a", "b"])}
+    first = bq.Optimizer(parameters, seed=0)
+    assert first.space == bq.Space(parameters)
+    assert first.ask().config == bq.Optimizer(bq.Space(parameters), seed=0).ask().config
 
 
 def test_a_bad_value_leaves_the_trial_pending(space):
@@ -118,8 +130,8 @@ def test_bad_arguments(space):
         ValueError, match="strategy='magic' must be one of add-tree, additive, arc, auto, "
     ):
         bq.Optimizer(space, strategy="magic")
-    with pytest.raises(TypeError, match=r"bosquet\.Space"):
-        bq.Optimizer({"x": bq.Float(0, 1)})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"bosquet\.Space or a dict of parameters, not list"):
+        bq.Optimizer([bq.Float(0, 1)])  # type: ignore[arg-type]
     for seed in (-1, 1.5, True, "0"):
         with pytest.raises(ValueError, match="seed="):
             bq.Optimizer(space, seed=seed)  # type: ignore[arg-type]

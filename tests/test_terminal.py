@@ -168,7 +168,7 @@ def test_results_and_the_log_show_control_characters(caplog):
         raise ValueError(REASON)
 
     result = bq.minimize(objective, bq.Space({"x": bq.Float(0, 1)}), n_trials=9, strategy="random")
-    assert "failed alike" in result.stopped
+    assert "failed in the same way" in result.stopped
     assert "second line" in str(result)
     assert not hostile(str(result))
     with pytest.raises(RuntimeError, match="second line") as caught:

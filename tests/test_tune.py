@@ -241,7 +241,7 @@ def test_no_value_at_all(capsys):
     assert tuned(*command, trials=20) == 1
     shown = capsys.readouterr()
     assert "6 trials, 1 of them from before, 6 failed; this run took " in shown.out
-    stopped = r"s \(5 trials failed alike and none brought a value: exit code 3; stderr: no luck"
+    stopped = r"s \(5 trials failed in the same way and none returned a value: exit code 3; stderr"
     assert re.search(stopped, shown.out)
     assert tuned(*command, "--on-failure", "continue", trials=7) == 1
     capsys.readouterr()
@@ -251,7 +251,7 @@ def test_no_value_at_all(capsys):
         r"│ +7 │ exit code 3; stderr: no luck with \d+ │ \.\.\., 2, 3, 4, 5, 6 ", shown
     )
     assert main(["best", "runs.db"]) == 1
-    assert "study 'bosquet': no trial has brought a value" in capsys.readouterr().err
+    assert "study 'bosquet': no trial has returned a value" in capsys.readouterr().err
 
 
 def test_several_studies_in_a_file(capsys):

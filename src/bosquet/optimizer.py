@@ -13,10 +13,12 @@ from bosquet.data import Direction, Evaluation, History, Trial, key_of, now
 from bosquet.data.views import history_html
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.explain import Model, model_of
-from bosquet.space import Config, Space
+from bosquet.space import Config, Space, as_space
+from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
 from bosquet.strategies.candidates import Candidates
+from bosquet.text import counted_text
 from bosquet.threads import one_thread
 
 
@@ -27,7 +29,7 @@ class Optimizer:
     you like, `tell` the value. Proposals depend on the seed and on the trials only.
 
     Args:
-        space: what to search.
+        space: what to search: a `Space`, or the dict of parameters that `Space` takes.
         strategy: the name of a strategy, or a `Strategy`.
         seed: the same seed and the same calls give the same proposals; None draws one.
         direction: ``"minimize"`` or ``"maximize"``: which values are better.
@@ -38,7 +40,7 @@ class Optimizer:
 
     def __init__(
         self,
-        space: Space,
+        space: Space | Mapping[str, Parameter],
         strategy: str | Strategy = "auto",
         *,
         seed: int | None = None,
@@ -47,8 +49,7 @@ class Optimizer:
         candidates: Iterable[Mapping[str, Any]] | None = None,
         initial: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        if not isinstance(space, Space):
-            raise TypeError(f"space must be a bosquet.Space, not {type(space).__name__}")
+        space = as_space(space)
         if history is not None and not isinstance(history, History):
             raise TypeError(f"history must be a bosquet.History, not {history!r}")
         if history is not None and history.space != space:
@@ -238,7 +239,9 @@ class Optimizer:
 
     def _repr_html_(self) -> str:
         title = f"Optimizer, strategy {self.strategy.name!r}: {self.history.summary}"
-        pending = [f"{len(self._pending)} trials are pending."] if self._pending else []
+        pending = (
+            [f"Pending: {counted_text(len(self._pending), 'trial')}."] if self._pending else []
+        )
         return history_html(self.history, title, *pending)
 
     @property
@@ -256,8 +259,9 @@ def _difference(theirs: Space, ours: Space) -> str:
     for name, parameter in theirs.items():
         if name not in ours.keys():  # noqa: SIM118 - as a space also knows short names
             return f"it has a parameter {name!r}, which this one has not"
-        if ours[name] != parameter:
-            return f"there {name!r} is {parameter.describe()}, here {ours[name].describe()}"
+        there, here = parameter.describe(), ours[name].describe()
+        if there != here:  # choices that differ below their options are named by what is there
+            return f"there {name!r} is {there}, here {here}"
     for name in ours:
         if name not in theirs.keys():  # noqa: SIM118
             return f"it has no parameter {name!r}, which this one has"

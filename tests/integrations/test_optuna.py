@@ -161,7 +161,7 @@ def test_the_structure_is_inferred_and_told(caplog):
     study.optimize(by_short_names, n_trials=8)
     told = [message for message in caplog.messages if message.startswith("Inferred from")]
     assert [message.splitlines()[0] for message in told] == [
-        "Inferred from 1 trials: Space with 1 path",
+        "Inferred from 1 trial: Space with 1 path",
         "Inferred from 2 trials: Space with 2 paths",
     ]
     inferred = present(sampler.space)
@@ -405,7 +405,7 @@ def test_several_objectives_are_refused(space):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"space": {"x": bq.Float(0, 1)}}, TypeError, "bosquet.Space or None, not dict"),
+        ({"space": 3}, TypeError, "bosquet.Space or a dict of parameters, not int"),
         ({"strategy": "tpe"}, ValueError, "strategy='tpe' must be one of"),
         ({"seed": -1}, ValueError, "seed=-1 must be"),
     ],

@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bosquet as bq
-from bosquet.integrations.sklearn import BosquetSearchCV, Declared, history_of_folds
+from bosquet.integrations.sklearn import BosquetSearchCV, history_of_folds
 from tests.support import present
 
 
@@ -284,6 +284,63 @@ def test_candidates_that_cannot_be_fitted_are_failures(data, error_score):
     states = [trial.state for trial in search.history_.trials]
     assert states == ["failed" if high else "complete" for high in x > 0.5]
     assert search.cv_results_["rank_test_score"][np.argmax(x * (x <= 0.5))] == 1
+    for trial in search.history_.failed:
+        assert trial.reason == f"ValueError: x={trial.config['x']} is too high"
+
+
+class PickyInParts(Picky):
+    """Where ``x`` is high, it cannot be fitted to 30 rows."""
+
+    def fit(self, X, y):
+        if self.x > self.highest and len(X) == 30:
+            raise RuntimeError("30 rows are too many\nfor this one")
+        return super().fit(X, y) if self.x <= self.highest else self
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_the_reason_is_that_of_the_fold_that_failed(data, n_jobs):
+    splits = [(np.arange(20), np.arange(20, 50)), (np.arange(30), np.arange(30, 50))]
+    search = BosquetSearchCV(
+        PickyInParts(), {"x": [0.1, 0.9, 0.2]}, n_iter=3, cv=splits, n_jobs=n_jobs, random_state=0
+    )
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        search.fit(*data)
+    (failed,) = search.history_.failed
+    assert (failed.config, failed.reason) == ({"x": 0.9}, "RuntimeError: 30 rows are too many")
+    told = [str(one.message) for one in warned if one.category is UserWarning]
+    assert [text for text in told if "score" in text] == [
+        "1 of 3 candidates have no score, because a fold could not be fitted or scored. The last "
+        "one: RuntimeError: 30 rows are too many. See result_.history.failed for all."
+    ]
+
+
+def test_the_reason_where_scores_are_no_numbers(data):
+    search = BosquetSearchCV(
+        Picky(), {"x": [0.1, 0.2]}, n_iter=2, cv=2, scoring=lambda model, X, y: np.nan
+    )
+    with pytest.warns(UserWarning, match="2 of 2 candidates have no score"):
+        search.fit(*data)
+    assert {trial.reason for trial in search.history_.failed} == {"the score is not a number"}
+
+
+class Interrupted(Picky):
+    def fit(self, X, y):
+        if self.x > self.highest:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_what_was_found_before_ctrl_c_is_there(data):
+    search = BosquetSearchCV(
+        Interrupted(highest=0.8), X_ONLY, n_iter=40, cv=2, strategy="sobol", random_state=1
+    )
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(*data)
+    result = search.result_
+    assert result.stopped == "interrupted"
+    assert 0 < len(result.trials) < 40
+    assert result.best_value <= 0.8
 
 
 def test_failures_of_several_metrics(data):
@@ -389,63 +446,6 @@ def test_a_dask_cluster(data):
 # -- declarations ----------------------------------------------------------------------------
 
 
-def test_lists_of_dicts_share_what_is_equal():
-    declared = Declared(
-        [
-            {"scale": ["a", "b"], "model": [SVC()], "model__C": stats.uniform(1, 9)},
-            {"scale": ["a", "b"], "model": [Ridge()], "model__alpha": stats.randint(1, 5)},
-        ]
-    )
-    space = declared.space
-    assert space.n_paths == 2
-    assert len([d for d in space.dimensions if d.name == "scale"]) == 1
-    config = {"grid": 0, "scale": "a", "model": "SVC()", "model__C": 2.0}
-    assert space.validate(config)
-    params = declared.params_of(config)
-    assert isinstance(params.pop("model"), SVC)
-    assert params == {"scale": "a", "model__C": 2.0}
-    assert space.tree.by_name["model__C"][0].parameter == bq.Float(1, 10)
-    assert space.tree.by_name["model__alpha"][0].parameter == bq.Int(1, 4)
-
-
-@pytest.mark.parametrize(
-    ("declared", "parameter"),
-    [
-        (stats.loguniform(1, 10), bq.Float(1, 10, log=True)),
-        (stats.loguniform(1e-3, 1e3), bq.Float(1e-3, 1e3, log=True)),
-        (stats.uniform(-1, 2), bq.Float(-1, 1)),
-        ([0.1, 1, 10], bq.Choice([0.1, 1, 10], ordered=True)),
-        ([10, 1, 0.1], bq.Choice([10, 1, 0.1])),
-        ([True, False], bq.Choice([True, False])),
-        (np.array([1, 2, 3]), bq.Choice([1, 2, 3], ordered=True)),
-        ([(1, 1), (1, 2)], bq.Choice(["(1, 1)", "(1, 2)"])),
-        ({"a": {"y": [1, 2]}, "b": {}}, bq.Choice({"a": {"y": bq.Choice([1, 2])}, "b": {}})),
-        (bq.Int(1, 3), bq.Int(1, 3)),
-    ],
-)
-def test_values(declared, parameter):
-    assert Declared({"x": declared}).space.parameters == (("x", parameter),)
-
-
-def test_distributions_without_bounds():
-    ((_, C),) = Declared({"C": stats.expon(scale=100)}).space.parameters
-    assert isinstance(C, bq.Float)
-    assert C.log
-    assert C.low == pytest.approx(0.1, rel=0.01)
-    assert C.high == pytest.approx(690, rel=0.01)
-    ((_, n),) = Declared({"n": stats.poisson(20)}).space.parameters
-    assert isinstance(n, bq.Int)
-    assert n.low < 20 < n.high
-
-
-def test_shared_sub_spaces_of_estimators():
-    svc, ridge = SVC(), Ridge()
-    declared = Declared({"m": {svc: {}, ridge: {}, "drop": {}, (svc, ridge): {"m__tol": [1, 2]}}})
-    assert declared.space.is_active("m__tol", {"m": "SVC()"})
-    assert not declared.space.is_active("m__tol", {"m": "drop"})
-    assert declared.params_of({"m": "SVC()", "m__tol": 1})["m"] is svc
-
-
 def test_a_space_is_taken_as_it_is(data):
     space = bq.Space({"C": bq.Float(0.1, 1, default=0.7)})
     search = BosquetSearchCV(SVC(), space, n_iter=2, cv=2, strategy="random").fit(*data)
@@ -461,6 +461,8 @@ def test_a_space_is_taken_as_it_is(data):
         ({"x": []}, "at least one option"),
         ({"x": {1: {}, (1, 2): {}}}, "2 of .1, 2. has no entry itself"),
         ([["x"]], "must be a dict from names to values"),
+        ({"x": [SVC]}, r"'x': SVC is a class; give an instance, SVC\(\)"),
+        ({"x": {SVC: {}, Ridge(): {}}}, r"'x': SVC is a class; give an instance, SVC\(\)"),
         ({}, "at least one parameter"),
     ],
 )

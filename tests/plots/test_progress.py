@@ -32,8 +32,8 @@ def test_convergence_of_what_is_maximised_goes_up(history):
 def test_a_study_without_values_says_so():
     space = bq.Space({"x": bq.Float(0, 1)})
     failed = bq.History(space, [bq.Trial(0, {"x": 0.5}).failed("no memory")])
-    assert plots.convergence(failed).layout.title.text == "No trial has brought a value"
-    assert plots.convergence(bq.History(space)).layout.title.text == "No trial has brought a value"
+    assert plots.convergence(failed).layout.title.text == "No trial has returned a value"
+    assert plots.convergence(bq.History(space)).layout.title.text == "No trial has returned a value"
 
 
 @pytest.mark.parametrize(

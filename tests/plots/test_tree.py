@@ -23,7 +23,7 @@ def test_before_there_is_a_model_the_tree_says_why(history):
     assert "a model needs at least 4 complete trials" in made.layout.title.subtitle.text
     assert all("new best" not in note.text for note in made.layout.annotations)
     empty = plots.tree(bq.History(history.space))
-    assert empty.layout.title.text == "No branch has brought a value yet"
+    assert empty.layout.title.text == "No branch has a value yet"
     assert [note.text for note in empty.layout.annotations] == ["0 trials"] * 3
 
 

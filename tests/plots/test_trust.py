@@ -23,7 +23,7 @@ def test_a_smooth_function_is_predicted_well():
 def test_nothing_but_noise_is_hardly_predicted():
     rng = np.random.default_rng(0)
     history = made_of(lambda _: float(rng.standard_normal()))
-    assert plots.predictions(history).layout.title.text == "The model predicts hardly"
+    assert plots.predictions(history).layout.title.text == "The model predicts poorly"
     assert "as wide as they should be" in plots.calibration(history).layout.title.text
 
 

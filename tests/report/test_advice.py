@@ -50,6 +50,11 @@ def test_a_likelier_but_smaller_gain_is_told_too(history):
     )
 
 
+def test_a_gain_beyond_all_that_was_seen_is_not_told(history):
+    said = advice(history, fitted(("m=a", 0.5, 0.26, 1.0)))  # the trials are 0.25 apart
+    assert "to be a new best, but is too unsure to say by how much it would be better. A" in said
+
+
 def test_when_to_stop_and_what_to_drop(history):
     said = advice(history, fitted(("m=a", 0.01, 0.01, 0.04), ("m=b", 0.001, 0.0, 0.001)))
     assert said.startswith("More trials of this space are hardly worth it: the model sees a chance")

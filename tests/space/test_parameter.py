@@ -123,6 +123,7 @@ def message(text: str) -> Any:
         (lambda: Choice({"a": {3: Float(0, 1)}}), "option 'a': the name 3 must be"),
         (lambda: Choice({"a": {"": Float(0, 1)}}), "option 'a': the name '' must be"),
         (lambda: Choice({"a": {}, ("a", "b"): {}}), "('a', 'b') names the unknown option 'b'"),
+        (lambda: Choice({"a": {}, ("a", "b"): {}}), "further parameters, add 'b': {}"),
         (lambda: Choice({"a": {}, (): {}}), "an empty tuple names no options"),
         (lambda: Choice({"a": {}, (("a",),): {}}), "names the unknown option ('a',)"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bosquet import Choice, ConfigError, Float, Forbid, Int, Space, SpaceError
+from bosquet.space import as_space
 from bosquet.space.encoding import FILLER
 from tests.space.errors import raises
 from tests.space.test_sampling import is_uniform
@@ -30,6 +31,10 @@ Config = dict[str, Any]
         ({"": Float(0, 1)}, "a space: the name '' must be a non-empty string"),
         ({"x": 3}, "a space: 'x' must be a Float, an Int or a Choice, not 3"),
         ({"x": (0, 1)}, "a space: 'x' must be a Float, an Int or a Choice, not (0, 1)"),
+        ({"x": (0, 1)}, "not (0, 1); did you mean Int(0, 1)?"),
+        ({"x": (0.5, 1)}, "not (0.5, 1); did you mean Float(0.5, 1)?"),
+        ({"x": ["a", 1]}, "not ['a', 1]; did you mean Choice(['a', 1])?"),
+        ({"x": {"y": Int(0, 1)}}, "; did you mean a Choice, with a dict of parameters for each"),
         ({"x": Int}, "a space: 'x' must be a Float, an Int or a Choice, not <class"),
         ({"x": {"y": Int(0, 1)}}, "a space: 'x' must be a Float, an Int or a Choice, not {'y'"),
     ],
@@ -37,6 +42,22 @@ Config = dict[str, Any]
 def test_bad_spaces(parameters: Any, text: str) -> None:
     with pytest.raises(SpaceError, match=re.escape(text)):
         Space(parameters)
+
+
+def test_what_is_no_range_and_no_list_is_not_guessed_at() -> None:
+    odds: tuple[Any, ...] = ((1, 2, 3), ("a", "b"), [], 3)
+    for odd in odds:
+        with pytest.raises(SpaceError) as error:
+            Space({"x": odd})
+        assert str(error.value).endswith(f"not {odd!r}")
+
+
+def test_a_dict_is_a_space_where_one_is_asked_for() -> None:
+    space = Space({"x": Float(0, 1)})
+    assert as_space(space) is space
+    assert as_space({"x": Float(0, 1)}) == space
+    with pytest.raises(TypeError, match=r"bosquet\.Space or a dict of parameters, not int 3"):
+        as_space(3)  # type: ignore[arg-type]
 
 
 x = Float(0, 1)

@@ -63,7 +63,7 @@ def test_five_failures_alike_stop_a_run_without_any_value(n_jobs):
     assert 5 <= len(result.history.failed) <= 4 + n_jobs  # those that were running are kept too
     assert len(result.trials) == len(result.history.failed)
     assert result.stopped.startswith(
-        f"{len(result.trials)} trials failed alike and none brought a value: "
+        f"{len(result.trials)} trials failed in the same way and none returned a value: "
         "ValueError: no such file: 'run-0."
     )
 
@@ -99,7 +99,7 @@ def test_a_stopped_study_gets_another_chance(tmp_path):
     file = tmp_path / "r.db"
     for k in (1, 2):  # failures of the first run do not count in the second
         result = bq.minimize(broken, SPACE, storage=file, progress=False, **OPTIONS)
-        assert result.stopped.startswith("5 trials failed alike")
+        assert result.stopped.startswith("5 trials failed in the same way")
         assert len(result.trials) == len(load_history(file).failed) == 5 * k
     stored = {"storage": file, "progress": False, "allow_changed": True}
     mended = bq.minimize(lambda c: c["x"], SPACE, **stored, **OPTIONS)
@@ -256,7 +256,7 @@ def test_failures_that_name_an_option_are_alike():
 
     result = bq.minimize(broken, space, n_trials=40, seed=0, progress=False)
     assert len({trial.reason for trial in result.trials}) > 1
-    assert result.stopped.startswith("5 trials failed alike")
+    assert result.stopped.startswith("5 trials failed in the same way")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,18 @@ def test_minimize_and_maximize_keep_the_users_sign(space):
     assert "20 trials" in str(low)
 
 
+def test_a_dict_will_do_as_a_space():
+    result = bq.minimize(lambda c: c["x"], {"x": bq.Float(0, 1)}, n_trials=1, strategy="random")
+    assert result.history.space == bq.Space({"x": bq.Float(0, 1)})
+    assert str(result).startswith("1 trial in ")
+
+
+def test_a_result_without_trials(space):
+    empty = bq.Result(bq.History(space), 0, "interrupted", 0.1)
+    with pytest.raises(RuntimeError, match=r"^no trial has returned a value$"):
+        _ = empty.best_value
+
+
 def test_the_same_seed_gives_the_same_run(space):
     runs = [bq.minimize(value, space, n_trials=10, seed=s).trials for s in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
@@ -100,7 +112,9 @@ def test_noise_reaches_the_trial(space):
 
 def test_when_everything_fails_the_reason_is_told(space):
     result = bq.minimize(lambda _: 1 / 0, space, n_trials=3, seed=0)
-    with pytest.raises(RuntimeError, match=r"no trial of 3 brought a value.*ZeroDivisionError"):
+    with pytest.raises(
+        RuntimeError, match=r"none of the 3 trials has returned a value.*ZeroDivisionError"
+    ):
         _ = result.best_config
     assert result.best is None
     assert "nothing found" in str(result)

@@ -103,7 +103,11 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     assert part.trials == whole.trials
     assert part.resumed == 11
     assert "11 of them from before" in str(part)
-    assert "r.db, study 'bosquet': goes on after 11 trials" in capsys.readouterr().err
+    assert "r.db, study 'bosquet': goes on after 11 trials\n" in capsys.readouterr().err
+    bq.minimize(objective, space, n_trials=9, strategy=strategy, storage=tmp_path / "r.db", seed=3)
+    assert "goes on after 14 trials; n_trials=9 counts these too, so nothing is left to run\n" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_study_that_is_done_is_not_run_again(tmp_path, space, capsys):

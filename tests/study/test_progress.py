@@ -55,7 +55,7 @@ def test_the_line_escapes_branches_and_says_failures(cells, capsys):
         cell.started(trial)
         cell.ended(trial.failed("no luck"), history.with_trial(trial.failed("no luck")))
     assert "now m=&lt;b&gt;&amp;" in cells[1]
-    assert "1 trials, 1 failed, no value yet" in cells[-1]
+    assert "1 trial, 1 failed, no value yet" in cells[-1]
     assert "now" not in cells[-1]
     assert capsys.readouterr().err == "bosquet: trial 0 failed: no luck\n"
 

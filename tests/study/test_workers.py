@@ -17,6 +17,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.study import load_history
+from bosquet.study.minimize import slots_of
 from tests.support import present
 
 SPACE = bq.Space({"n": bq.Int(0, 99)})
@@ -253,6 +254,17 @@ def test_a_dask_worker_that_dies(tmp_path):
         failed = [(n, reason) for n, value, reason in trials if value != n]
         assert [n for n, _ in failed] == ([] if allowed else [seen["deadly"]])
         assert all("executor lost the evaluation: KilledWorker" in why for _, why in failed)
+
+
+def test_as_many_jobs_as_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    assert [slots_of(n_jobs) for n_jobs in (None, 1, 4, -1)] == [1, 1, 4, 3]
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert slots_of(-1) == 2
+    assert len(bq.minimize(plain, SPACE, n_trials=3, n_jobs=-1, strategy="random").trials) == 3
+    with pytest.raises(ValueError, match="n_jobs=-2 must be a positive integer"):
+        bq.minimize(plain, SPACE, n_trials=2, n_jobs=-2)
 
 
 def test_executor_options_are_checked():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bosquet.cli.arguments import add_command, add_study, complain
-from bosquet.text import printable
+from bosquet.text import counted_text, printable
 
 if TYPE_CHECKING:
     from bosquet.study.reading import StoredStudy
@@ -32,7 +32,7 @@ examples:
 
 exit codes:
   0    shown
-  1    no trial has brought a value
+  1    no trial has returned a value
   2    no such file or study, or --as command for a study without a command
 """
 
@@ -198,7 +198,7 @@ def _best(options: argparse.Namespace) -> int:
     study = _read(options)
     best = study.history.best
     if best is None:
-        complain(f"{study.where}: no trial has brought a value")
+        complain(f"{study.where}: no trial has returned a value")
         return 1
     if options.form == "text":
         found = best_text(study, best)
@@ -222,5 +222,8 @@ def _export(options: argparse.Namespace) -> int:
     else:
         written = to_json(history) if options.out.suffix == ".json" else to_csv(history)
         options.out.write_text(written, encoding="utf-8")
-        print(f"{len(history)} trials written to {printable(str(options.out))}", file=sys.stderr)
+        print(
+            f"{counted_text(len(history), 'trial')} written to {printable(str(options.out))}",
+            file=sys.stderr,
+        )
     return 0

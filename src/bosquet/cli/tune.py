@@ -33,7 +33,7 @@ trials in all.
 
 exit codes:
   0    done
-  1    no trial has brought a value, or one failed with --on-failure raise
+  1    no trial has returned a value, or one failed with --on-failure raise
   2    bad input
   130  interrupted (Ctrl-C); the message says how to go on
 """
@@ -117,8 +117,8 @@ def _add_study(tune: argparse.ArgumentParser) -> None:
         "--on-failure",
         choices=("stop", "continue", "raise"),
         default="stop",
-        help="stop when five trials have failed alike and none has brought a value (the default), "
-        "continue whatever fails, or raise: end at the first failure",
+        help="stop when five trials have failed in the same way and none has returned a value "
+        "(the default), continue whatever fails, or raise: end at the first failure",
     )
 
 

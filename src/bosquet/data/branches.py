@@ -19,7 +19,7 @@ class Branch:
     trials: int
     failed: int
     best: Trial | None
-    """None where no trial brought a value."""
+    """None where no trial returned a value."""
     seconds: float | None
     """The median duration of a trial; None where none is known."""
 

@@ -16,7 +16,7 @@ import statistics
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,9 +31,10 @@ from bosquet.arrays import Array
 from bosquet.data import Direction, Evaluation, History, Trial, key_of
 from bosquet.errors import NOTHING_LEFT
 from bosquet.optimizer import checked_seed
-from bosquet.space import Choice, Config, Space
+from bosquet.space import Choice, Config, Space, as_space
 from bosquet.space.inference import Asked, infer_space
 from bosquet.space.optuna import distributions, to_parameter
+from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.strategies.base import Proposal, Task, propose
 from bosquet.study.sampled import SAMPLER, SPACE
@@ -47,6 +48,7 @@ from bosquet.study.views import (
     feasible,
     from_option,
 )
+from bosquet.text import counted_text
 
 _DISCOVERED = 12  # options of a choice up to which every one is tried soon, for what it brings
 _DRAWS = 64  # random configurations among which to look for options not seen yet
@@ -64,20 +66,19 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
     ``bosquet:noise_variance`` of a trial says how noisy its value is.
 
     Args:
-        space: a `Space` whose parameters the objective asks for by their short or qualified names;
-            None infers it from the trials.
+        space: a `Space`, or the dict that `Space` takes, whose parameters the objective asks for
+            by their short or qualified names; None infers it from the trials.
         strategy: the name of a strategy, or a `Strategy`.
         seed: the same seed gives the same proposals; None draws one.
     """
 
     def __init__(
         self,
-        space: Space | None = None,
+        space: Space | Mapping[str, Parameter] | None = None,
         strategy: str | Strategy = "auto",
         seed: int | None = None,
     ) -> None:
-        if space is not None and not isinstance(space, Space):
-            raise TypeError(f"space must be a bosquet.Space or None, not {type(space).__name__}")
+        space = None if space is None else as_space(space)
         self._strategy = get(strategy)
         if space is not None:
             self._strategy.check_space(space)
@@ -169,7 +170,7 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         study._storage.set_study_system_attr(study._study_id, SPACE, view.space.to_dict())
         study._storage.set_study_system_attr(study._study_id, SAMPLER, about)
         if self._given is None and (before is None or _names(before) != _names(view.space)):
-            _logger.info(f"Inferred from {n} trials: {view.space}")
+            _logger.info(f"Inferred from {counted_text(n, 'trial')}: {view.space}")
 
     def _task(
         self, study: Study, trial: FrozenTrial, view: View, others: Sequence[FrozenTrial]

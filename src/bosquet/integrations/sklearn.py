@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,26 +30,22 @@ from sklearn.utils._param_validation import Interval
 from bosquet.arrays import Array
 from bosquet.data import Evaluation, History, Trial
 from bosquet.data.trial import now
-from bosquet.errors import NOTHING_LEFT, NothingFound, SpaceError, SpaceExhausted
+from bosquet.errors import NOTHING_LEFT, NothingFound, SpaceExhausted
+from bosquet.integrations.declared import Declared
 from bosquet.optimizer import Optimizer
-from bosquet.space import Choice, Config, Float, Int, Space
-from bosquet.space.parameter import Option, Parameter, option_labels, shared_branches
+from bosquet.space import Space
 from bosquet.strategies import Strategy
 from bosquet.strategies.base import Task
 from bosquet.strategies.fresh import fresh_configs
 from bosquet.study.result import Result
-
-_TAIL = 1e-3  # of a distribution, on either side, that is left out of its range
-_LONG = 1000  # high over low: a distribution beyond is searched by logarithms
-_GRID = "grid"  # the choice between the dicts of a list
 
 
 class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
     """A search over the parameters of an estimator, as `RandomizedSearchCV` but learning.
 
     After `fit` there are also ``space_``, the `Space` searched, ``history_``, its trials, and
-    ``result_``, a `Result` with ``report(path)`` and ``model()``. What is not said below is as in
-    `RandomizedSearchCV`.
+    ``result_``, a `Result` with ``report()`` and ``model()``. Ctrl-C leaves them behind as well.
+    What is not said below is as in `RandomizedSearchCV`.
 
     Args:
         estimator: what to tune, a pipeline for instance.
@@ -128,6 +125,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         declared = Declared(self.space)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._failed: dict[int, dict[str, Any]] = {}  # candidate -> its parameters
+        self._reasons: dict[int, str] = {}  # candidate -> why it has no score
         began, stopped = time.monotonic(), f"all {self.n_iter} candidates tried"
         trials: list[Trial] = []
         folds = np.zeros((0, self.n_splits_))
@@ -140,7 +138,7 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             f"totalling {most * self.n_splits_} fits"
         )
         while len(trials) < self.n_iter:
-            history = history_of_folds(declared.space, trials, folds)
+            history = self._keep(declared.space, trials, folds, seed, began)
             try:
                 asked = self._ask(history, seed, min(at_once, self.n_iter - len(trials)))
             except SpaceExhausted:
@@ -166,9 +164,23 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         if len(self._failed) == len(trials):
             raise ValueError(self._all_failed)
         search.call_on_fit_task_end(estimator=self)
-        self.space_ = declared.space
-        self.history_ = history_of_folds(declared.space, trials, folds)
+        self._keep(declared.space, trials, folds, seed, began, stopped)
+        self._warn_of_failures()
+
+    def _keep(
+        self,
+        space: Space,
+        trials: Sequence[Trial],
+        folds: Array,
+        seed: int,
+        began: float,
+        stopped: str = "interrupted",
+    ) -> History:
+        """Sets what there is after `fit`; at every step, so that Ctrl-C leaves it behind."""
+        self.space_ = space
+        self.history_ = history_of_folds(space, trials, folds, self._reasons)
         self.result_ = Result(self.history_, seed, stopped, time.monotonic() - began)
+        return self.history_
 
     def _ask(self, history: History, seed: int, n: int) -> list[Trial]:
         """New candidates: the same folds would only give the same scores again."""
@@ -237,9 +249,12 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         except ValueError as error:
             if self.error_score == "raise" or " fits failed" not in str(error):
                 raise
-            warnings.warn(str(error), FitFailedWarning, stacklevel=2)
+            reason = _reason_in(str(error))
+            if reason not in self._reasons.values():
+                warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             self._all_failed = str(error)
             self._failed |= {first + i: params for i, params in enumerate(candidates)}
+            self._reasons |= {first + i: reason for i in range(len(candidates))}
             return np.full((len(candidates), self.n_splits_), np.nan)
         metric = self.refit if isinstance(self.refit, str) else "score"
         if f"mean_test_{metric}" not in results:
@@ -263,8 +278,43 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
             params.insert(position, failed)
             where = position * n_splits
             rows[where:where] = [_failed_like(out[0], self.error_score)] * n_splits
-        results: dict[str, Any] = super()._format_results(params, n_splits, rows, more_results)
+        for i in range(len(params)):
+            errors = [row["fit_error"] for row in rows[i * n_splits : (i + 1) * n_splits]]
+            found = {_error_of(error): None for error in errors if error is not None}
+            if found and i not in self._reasons:
+                self._reasons[i] = "; ".join(found)
+        with (
+            warnings.catch_warnings()
+        ):  # scikit-learn warns once a search, here it would once a step
+            warnings.filterwarnings("ignore", ".* scores are non-finite", UserWarning)
+            results: dict[str, Any] = super()._format_results(params, n_splits, rows, more_results)
         return results
+
+    def _warn_of_failures(self) -> None:
+        failed = self.history_.failed
+        if failed:
+            warnings.warn(
+                f"{len(failed)} of {len(self.history_)} candidates have no score, because a fold "
+                f"could not be fitted or scored. The last one: {failed[-1].reason}. "
+                "See result_.history.failed for all.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def _error_of(traceback: str) -> str:
+    """``ValueError: too high``: the first line below the last frame, without the error's module."""
+    frames, lines = 0, traceback.strip().splitlines()
+    for number, line in enumerate(lines):
+        frames = number if line.startswith("  File ") else frames
+    below = [line for line in lines[frames:] if line and not line.startswith(" ")]
+    return re.sub(r"^(\w+\.)+(?=\w+(:|$))", "", (below or lines)[0])
+
+
+def _reason_in(message: str) -> str:
+    """The errors, without their tracebacks, in what scikit-learn says when all fits have failed."""
+    told = re.split(r"-{80}\n\d+ fits? failed with the following error:\n", message)[1:]
+    return "; ".join(dict.fromkeys(_error_of(one) for one in told)) or _error_of(message)
 
 
 def _begun(search: BosquetSearchCV, above: Any, name: str, most: int | None) -> Any:
@@ -282,15 +332,18 @@ def _failed_like(row: Mapping[str, Any], error_score: float) -> dict[str, Any]:
 
     times = dict.fromkeys(("fit_time", "score_time"), math.nan)
     parts = {name: scores(row[name]) for name in ("test_scores", "train_scores") if name in row}
-    return {**row, **times, **parts}
+    return {**row, "fit_error": None, **times, **parts}
 
 
-def history_of_folds(space: Space, asked: Sequence[Trial], folds: Array) -> History:
+def history_of_folds(
+    space: Space, asked: Sequence[Trial], folds: Array, reasons: Mapping[int, str] | None = None
+) -> History:
     """The trials with the mean over folds, and the variance that this mean has.
 
     A score is taken as candidate + fold + noise: that some folds are harder than others says
     nothing about a candidate. So the variance is that of what the two do not explain. A few folds
     tell little about one candidate's own, which therefore counts half; the mean of all the rest.
+    ``reasons`` say of candidates, by position, why they have no score.
     """
     means = folds.mean(axis=1)
     valid = np.isfinite(means)
@@ -304,94 +357,9 @@ def history_of_folds(space: Space, asked: Sequence[Trial], folds: Array) -> Hist
     trials = [
         trial.completed(Evaluation(mean, variance))
         if good
-        else trial.failed("not fitted or scored")
-        for trial, mean, variance, good in zip(asked, means, variances, valid, strict=True)
+        else trial.failed((reasons or {}).get(i, "the score is not a number"))
+        for i, (trial, mean, variance, good) in enumerate(
+            zip(asked, means, variances, valid, strict=True)
+        )
     ]
     return History(space, trials, "maximize")
-
-
-# -- declarations ----------------------------------------------------------------------------
-
-
-class Declared:
-    """A space as users of scikit-learn write it, as a `Space`; and the way back."""
-
-    def __init__(self, declaration: Any) -> None:
-        self._objects: dict[tuple[str, Option], Any] = {}
-        if isinstance(declaration, Space):
-            self.space = declaration
-        elif isinstance(declaration, Mapping):
-            self.space = Space(self._parameters(declaration))
-        else:
-            grids: dict[Option, dict[str, Parameter]] = {
-                i: self._parameters(grid) for i, grid in enumerate(declaration)
-            }
-            self.space = Space({_GRID: Choice(shared_branches(grids))})
-        self._grids = isinstance(declaration, list)
-
-    def params_of(self, config: Config) -> dict[str, Any]:
-        """What `set_params` takes."""
-        return {
-            name: self._objects.get((name, value), value)
-            for name, value in config.items()
-            if not (self._grids and name == _GRID)
-        }
-
-    def _parameters(self, declaration: Any) -> dict[str, Parameter]:
-        if not isinstance(declaration, Mapping):
-            raise SpaceError(f"space: {declaration!r} must be a dict from names to values")
-        return {name: self._parameter(name, value) for name, value in declaration.items()}
-
-    def _parameter(self, name: str, declared: Any) -> Parameter:
-        if isinstance(declared, (Float, Int, Choice)):
-            return declared
-        if hasattr(declared, "ppf"):
-            return _from_distribution(name, declared)
-        if isinstance(declared, Mapping):
-            return self._branching(name, declared)
-        if isinstance(declared, Iterable) and not isinstance(declared, (str, bytes)):
-            options = self._options(name, list(declared))
-            return Choice(options, ordered=_ascending(options))
-        raise SpaceError(
-            f"space: {name!r} must be a Float, Int or Choice, a list, a dict from values to what "
-            f"exists with them, or a scipy distribution, not {declared!r}"
-        )
-
-    def _branching(self, name: str, declared: Mapping[Any, Any]) -> Choice:
-        values = [value for value in declared if not isinstance(value, tuple)]
-        options = dict(zip(values, self._options(name, values), strict=True))
-        branches: dict[Any, dict[str, Parameter]] = {}
-        for key, below in declared.items():
-            members = key if isinstance(key, tuple) else (key,)
-            unknown = [value for value in members if value not in options]
-            if unknown:
-                raise SpaceError(f"space: {name!r}: {unknown[0]!r} of {key!r} has no entry itself")
-            named = tuple(options[value] for value in members)
-            branches[named if isinstance(key, tuple) else named[0]] = self._parameters(below)
-        return Choice(branches)
-
-    def _options(self, name: str, values: list[Any]) -> tuple[Option, ...]:
-        """Options for values, which are remembered."""
-        labels = option_labels(values)
-        self._objects |= {(name, label): v for label, v in zip(labels, values, strict=True)}
-        return labels
-
-
-def _ascending(options: Sequence[Any]) -> bool:
-    plain = all(isinstance(o, (int, float)) and not isinstance(o, bool) for o in options)
-    return plain and len(options) > 2 and list(options) == sorted(options)
-
-
-def _from_distribution(name: str, distribution: Any) -> Float | Int:
-    """The range of a frozen distribution of scipy.stats, without long tails."""
-    low, high = distribution.support()
-    if not (math.isfinite(low) and math.isfinite(high)):
-        low, high = distribution.ppf([_TAIL, 1 - _TAIL])
-    name_of_kind = getattr(getattr(distribution, "dist", None), "name", "")
-    log = low > 0 and (name_of_kind in ("loguniform", "reciprocal") or high / low > _LONG)
-    try:
-        if hasattr(distribution, "pmf"):
-            return Int(low, high, log=log)
-        return Float(low, high, log=log)
-    except SpaceError as error:
-        raise SpaceError(f"space: {name!r}: the range of its distribution: {error}") from None

@@ -66,7 +66,7 @@ def parallel(source: Any, branch: str | None = None) -> Any:
 def _label(history: History, branch: str | None) -> str:
     bests = history.best_by_path()
     if not bests:
-        raise ModelError("no trial has brought a value: there is nothing to show side by side")
+        raise ModelError("no trial has returned a value: there is nothing to show side by side")
     label = next(iter(bests)) if branch is None else branch
     if label not in bests:
         known = ", ".join(map(repr, bests))

@@ -86,7 +86,7 @@ def _found(history: History) -> tuple[str, str]:
     best = history.best
     counted = counted_text(n, "trial") + (f", {failed} failed" if failed else "")
     if best is None:
-        return "No trial has brought a value", counted
+        return "No trial has returned a value", counted
     values = [trial.value for trial in history.complete if trial.value is not None]
     value = best.value or 0.0
     shown = max(number(value, spread_of(values)), f"{value:.4g}", key=len)

@@ -108,7 +108,7 @@ def _branches(history: History, predicted: list[BranchBest]) -> list[Branch]:
 def _title(branches: list[Branch]) -> str:
     seen = [branch for branch in branches if branch.best]
     if not seen:
-        return "No branch has brought a value yet"
+        return "No branch has a value yet"
     best = seen[0]
     told = f"{text(best.label)} is best so far"
     if len(branches) == 1:

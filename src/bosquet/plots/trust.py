@@ -27,7 +27,7 @@ def predictions(source: Any) -> Any:
     inside = np.array([one.low <= y <= one.high for one, y in zip(left_out, observed, strict=True)])
     spread = spread_of(observed.tolist())
     explained = 1.0 - float(np.mean(((observed - mean) / spread) ** 2))
-    word = "well" if explained >= _GOOD else "roughly" if explained >= _FAIR else "hardly"
+    word = "well" if explained >= _GOOD else "roughly" if explained >= _FAIR else "poorly"
     told = f"the model explains {percent(explained)} of the variance of trials it has not seen"
     if explained <= 0.0:
         told = "the average of all trials would predict as well"

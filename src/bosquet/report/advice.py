@@ -24,7 +24,7 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
     best = history.best
     if best is None:
         return (
-            "No trial has brought a value yet. Look at the failures below: they say what to mend "
+            "No trial has returned a value yet. Look at the failures below: they say what to fix "
             "before more trials are worth their time."
             if history.failed
             else "No trial has ended yet. Advice needs some."
@@ -38,7 +38,8 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
         return _more_text(str(error), bounds)
     dropped = _dropped_text(history, branches)
     second = "; and ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
-    return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}."  # no name of a user's first
+    hope = _hope_text(branches, _range_of(history))
+    return f"{hope} {second[0].upper()}{second[1:]}."  # no name of a user's first
 
 
 _NO_BOUNDS = "No parameter of the best configuration is at a bound of its range"
@@ -50,8 +51,17 @@ def _more_text(reason: str, bounds: str) -> str:
     return f"{more} {bounds}." if bounds else more
 
 
-def _hope_text(branches: list[BranchBest]) -> str:
-    """Which branch is worth more trials, and what they may gain."""
+def _range_of(history: History) -> float:
+    """How far the best and the worst trial are apart."""
+    values = [trial.value for trial in history.complete if trial.value is not None]
+    return max(values) - min(values)
+
+
+def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
+    """Which branch is worth more trials, and what they may gain.
+
+    An average gain beyond all differences seen so far says only that the model is unsure there.
+    """
     most = max(branches, key=lambda branch: branch.gain, default=None)
     where = f" in {most.branch}" if most is not None and most.branch else ""
     if most is None or all(branch.room < _HOPE for branch in branches):
@@ -65,10 +75,12 @@ def _hope_text(branches: list[BranchBest]) -> str:
     if likeliest.chance > 2.0 * most.chance:
         smaller = f"; less is likelier to be gained in {likeliest.branch} "
         smaller += f"({_percent(likeliest.chance)})"
+    gain = f", and expects it to improve the best value by {most.gain:.2g} on average"
+    if most.gain > most_seen:
+        gain = ", but is too unsure to say by how much it would be better"
     return (
         f"More trials are worth most{where}: the model gives the next one there a chance of "
-        f"{_percent(most.chance)} to be a new best, and expects it to improve the best value by "
-        f"{most.gain:.2g} on average{smaller}."
+        f"{_percent(most.chance)} to be a new best{gain}{smaller}."
     )
 
 

@@ -24,7 +24,7 @@ from bosquet.study.progress import say
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
 from bosquet.study.template import Template, as_word
-from bosquet.text import duration_text, json_text, printable, value_format
+from bosquet.text import counted_text, duration_text, json_text, printable, value_format
 
 
 def print_study(study: StoredStudy) -> None:
@@ -61,7 +61,8 @@ def print_result(result: Result, again: str, show: str) -> None:
     before = f", {result.resumed} of them from before" if result.resumed else ""
     print_line(
         console,
-        f"{len(history)} trials{before}, {len(history.failed)} failed; this run took "
+        f"{counted_text(len(history), 'trial')}{before}, {len(history.failed)} failed; "
+        "this run took "
         f"{duration_text(result.seconds)}{_in_objective(history)} ({escape(result.stopped)})",
     )
     print_found(console, history)

@@ -240,7 +240,8 @@ def _positions(group: tuple[Any, ...], position: Mapping[Option, int]) -> tuple[
         except (KeyError, TypeError):
             raise SpaceError(
                 f"Choice: {group!r} names the unknown option {option!r}; every option needs a "
-                f"key of its own, and these have one: {listed(map(repr, position)) or 'none'}"
+                f"key of its own, and these have one: {listed(map(repr, position)) or 'none'}; "
+                f"if it is an option without further parameters, add {option!r}: {{}}"
             ) from None
     return tuple(sorted(members))
 
@@ -257,5 +258,20 @@ def named_parameters(subspace: Any, where: str) -> tuple[tuple[str, Parameter], 
         if not isinstance(parameter, (Float, Int, Choice)):
             raise SpaceError(
                 f"{where}: {name!r} must be a Float, an Int or a Choice, not {parameter!r}"
+                f"{_perhaps(parameter)}"
             )
     return tuple(subspace.items())
+
+
+def _perhaps(declared: object) -> str:
+    """What was perhaps meant by something that is no parameter, or nothing."""
+    match declared:
+        case (int() as low, int() as high) if isinstance(declared, tuple):
+            return f"; did you mean Int({low}, {high})?"
+        case (int() | float() as low, int() | float() as high) if isinstance(declared, tuple):
+            return f"; did you mean Float({low}, {high})?"
+        case [_, *_] if isinstance(declared, list):
+            return f"; did you mean Choice({declared!r})?"
+        case {}:
+            return "; did you mean a Choice, with a dict of parameters for each option?"
+    return ""

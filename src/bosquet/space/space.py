@@ -369,3 +369,15 @@ class Space(ByName):
         from bosquet.space.configspace import to_configspace
 
         return to_configspace(self)
+
+
+def as_space(space: Space | Mapping[str, Parameter]) -> Space:
+    """A space as it is, or made of the dict that `Space` takes."""
+    if isinstance(space, Mapping) and not isinstance(space, Space):
+        return Space(space)
+    if not isinstance(space, Space):
+        raise TypeError(
+            "space must be a bosquet.Space or a dict of parameters, not "
+            f"{type(space).__name__} {space!r}"
+        )
+    return space

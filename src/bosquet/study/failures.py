@@ -48,5 +48,6 @@ class FailurePolicy:
             for trials in self._alike.values():
                 if len(trials) >= ENOUGH:
                     reason = trials[-1].reason
-                    return f"{len(trials)} trials failed alike and none brought a value: {reason}"
+                    failed = f"{len(trials)} trials failed in the same way"
+                    return f"{failed} and none returned a value: {reason}"
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -11,6 +12,7 @@ from typing import Any
 from bosquet.data import Direction, History, as_number
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space
+from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy
 from bosquet.study.evaluate import Objective, RunsPrograms
 from bosquet.study.failures import FailurePolicy, OnFailure
@@ -22,11 +24,12 @@ from bosquet.study.progress import progress_bar, say
 from bosquet.study.result import Result
 from bosquet.study.runners import InProcess, OnExecutor, Runner
 from bosquet.study.workers import Workers
+from bosquet.text import counted_text
 
 
 def minimize(
     objective: Objective,
-    space: Space,
+    space: Space | Mapping[str, Parameter],
     *,
     n_trials: int | None = None,
     timeout: float | None = None,
@@ -49,8 +52,8 @@ def minimize(
     """Searches a space for the configuration with the lowest value of an objective.
 
     The search ends after ``n_trials``, when no trial can start before ``timeout`` has passed, when
-    a callback returns True, when the space is exhausted, when trials keep failing alike, or at
-    Ctrl-C. All of these return what was found.
+    a callback returns True, when the space is exhausted, when trials keep failing in the same
+    way, or at Ctrl-C. All of these return what was found.
 
     The logger ``bosquet`` tells the end of each trial at INFO, failures at WARNING.
 
@@ -58,7 +61,7 @@ def minimize(
         objective: takes a configuration (a dict of the active parameters) and returns a number or
             an `Evaluation`. When it raises, calls ``sys.exit``, or returns NaN, an infinity, None
             or text, that trial has failed, with its reason, and the search goes on.
-        space: what to search.
+        space: what to search: a `Space`, or the dict of parameters that `Space` takes.
         n_trials: how many trials to run. In a stored study it counts all its trials, so the same
             call after a kill finishes the same study.
         timeout: seconds after which no further trial starts. Give ``n_trials``, ``timeout`` or
@@ -71,7 +74,8 @@ def minimize(
         study_name: which study of the storage; by default one called ``"bosquet"``.
         allow_changed: go on with a stored study although the objective has been edited since.
         n_jobs: how many trials to evaluate at once: in worker processes, which are replaced when
-            they die, or on the ``executor``. None or 1: one after the other in this process.
+            they die, or on the ``executor``. None or 1: one after the other in this process; -1:
+            as many as there are cores.
         trial_timeout: seconds after which the worker process of a trial is ended, together with
             all that it has started; the trial has then failed.
         executor: anything with the interface of `concurrent.futures.Executor`, such as Dask's
@@ -83,9 +87,10 @@ def minimize(
         initial: configurations to try first; the defaults that the space declares come next.
         progress: None shows a bar at a terminal and a line in a notebook; True gives lines
             elsewhere too, False shows nothing at all.
-        on_failure: ``"stop"`` ends the search when five of its trials have failed alike and no
-            trial of the study has brought a value; ``"continue"`` never does; ``"raise"`` raises
-            `EvaluationError` at the first failure, with the trials in its ``history``.
+        on_failure: ``"stop"`` ends the search when five of its trials have failed in the same
+            way and no trial of the study has returned a value; ``"continue"`` never does;
+            ``"raise"`` raises `EvaluationError` at the first failure, with the trials in its
+            ``history``.
         direction: ``"minimize"``, or ``"maximize"`` as `maximize` does.
 
     Returns:
@@ -117,6 +122,7 @@ def minimize(
         candidates=candidates,
         initial=initial,
     )
+    space = optimizer.space
     runner = _runner(objective, n_jobs, trial_timeout, executor)
     policy = FailurePolicy(on_failure, space)
     started = time.monotonic()
@@ -136,7 +142,7 @@ def minimize(
             ledger = Stored(store, optimizer, n_trials)
             resumed = len(optimizer.history)
             if resumed and progress is not False:
-                say(_goes_on(store, resumed))
+                say(_goes_on(store, resumed, n_trials))
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
         try:
@@ -161,17 +167,21 @@ def minimize(
     return result
 
 
-def _goes_on(store: OptunaStore, resumed: int) -> str:
+def _goes_on(store: OptunaStore, resumed: int, n_trials: int | None) -> str:
     """What is said when a stored study goes on, and what has changed since."""
     before, now = store.stored, store.header
-    text = f"{store.where}: goes on after {resumed} trials"
+    text = f"{store.where}: goes on after {counted_text(resumed, 'trial')}"
     if now.strategy != before.strategy:
         text += f", with the strategy {now.strategy!r} (before: {before.strategy!r})"
-    changed = before.objective_changes(now)
-    return f"{text}; {'; '.join(changed)}" if changed else text
+    notes = [text, *before.objective_changes(now)]
+    if n_trials is not None and resumed >= n_trials:
+        notes.append(f"n_trials={n_trials} counts these too, so nothing is left to run")
+    return "; ".join(notes)
 
 
-def maximize(objective: Objective, space: Space, **options: Any) -> Result:
+def maximize(
+    objective: Objective, space: Space | Mapping[str, Parameter], **options: Any
+) -> Result:
     """Like `minimize`, for the highest value.
 
     Args:
@@ -199,10 +209,17 @@ def _runner(
         if not callable(getattr(executor, "submit", None)):
             raise TypeError(f"executor={executor!r} must have the interface of Executor")
         return OnExecutor(objective, executor, positive_integer(n_jobs, "n_jobs"))
-    slots = 1 if n_jobs is None else positive_integer(n_jobs, "n_jobs")
+    slots = slots_of(n_jobs)
     if slots == 1 and trial_timeout is None and not isinstance(objective, RunsPrograms):
         return InProcess(objective)
     return Workers(objective, slots, trial_timeout)
+
+
+def slots_of(n_jobs: int | None) -> int:
+    if n_jobs == -1:  # as joblib has it
+        mine = getattr(os, "sched_getaffinity", None)  # of this process, where a system tells
+        return len(mine(0)) if mine else os.cpu_count() or 1
+    return 1 if n_jobs is None else positive_integer(n_jobs, "n_jobs")
 
 
 def _seconds(value: float | None, name: str) -> float | None:

@@ -156,7 +156,7 @@ class OptunaStore:
         return header
 
     def _has_value(self) -> bool:
-        """Whether any trial has brought a value, which another objective's would not compare to."""
+        """Whether any trial has a value, which another objective's would not compare to."""
         trials = self._storage.get_all_trials(self._study_id, deepcopy=False)
         return any(trial.state.name == "COMPLETE" for trial in trials)
 

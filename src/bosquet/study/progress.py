@@ -12,7 +12,7 @@ from typing import Protocol
 from bosquet import notebook
 from bosquet.data import History, Trial, alike
 from bosquet.space import Space
-from bosquet.text import duration_text, printable
+from bosquet.text import counted_text, duration_text, printable
 
 LINE_EVERY = 10.0  # seconds
 REDRAW_EVERY = 0.5
@@ -99,7 +99,7 @@ class Lines(AbstractContextManager["Lines"]):
     seconds; beside them one for the first failure of each kind."""
 
     def __init__(self, n_trials: int | None) -> None:
-        self._wanted = "" if n_trials is None else f" of {n_trials}"
+        self._wanted = n_trials
         self._began = time.monotonic()
         self._said = -LINE_EVERY
         self._unsaid: History | None = None
@@ -122,7 +122,7 @@ class Lines(AbstractContextManager["Lines"]):
     def _say(self, history: History) -> None:
         seconds = time.monotonic() - self._began
         took = duration_text(round(seconds))
-        say(f"{len(history)}{self._wanted} trials, {_found(history)}, {took}")
+        say(f"{_done_text(len(history), self._wanted)}, {_found(history)}, {took}")
         self._said, self._unsaid = seconds, None
 
 
@@ -168,13 +168,11 @@ class Cell(AbstractContextManager["Cell"]):
         self._handle.update(_Html(self._html()))
 
     def _html(self) -> str:
-        of = "" if self._total is None else f" of {self._total}"
+        done = _done_text(self._done, self._total)
         took = duration_text(time.monotonic() - self._began)
         now = f"; now {self._now}" if self._now else ""
         bar = notebook.progress(self._done, self._total)
-        return notebook.block(
-            bar, notebook.line(f"{self._done}{of} trials, {self._found}, {took}{now}")
-        )
+        return notebook.block(bar, notebook.line(f"{done}, {self._found}, {took}{now}"))
 
 
 class _Html:
@@ -241,3 +239,7 @@ def _is_new(trial: Trial, space: Space, kinds: set[str]) -> bool:
 def _failure(trial: Trial) -> str:
     """One line, whatever the reason has in it."""
     return f"trial {trial.number} failed: {printable(str(trial.reason))}"
+
+
+def _done_text(done: int, wanted: int | None) -> str:
+    return counted_text(done, "trial") if wanted is None else f"{done} of {wanted} trials"

@@ -157,7 +157,10 @@ def checked_name(study_name: str | None) -> str:
 
 
 def foreign(where: str) -> StorageError:
-    return StorageError(f"{where}: not made by bosquet; give another study name")
+    return StorageError(
+        f"{where}: not made by bosquet; give another study name. "
+        "bosquet.study.read_study reads its trials"
+    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from bosquet.data import History, Trial
 from bosquet.data.views import history_html
 from bosquet.explain import Model, model_of
 from bosquet.space import Config
-from bosquet.text import duration_text, listed, printable
+from bosquet.text import counted_text, duration_text, listed, printable
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,15 +35,16 @@ class Result:
 
     @property
     def best(self) -> Trial | None:
-        """The best trial, or None if no trial brought a value, as `Optimizer.best`."""
+        """The best trial, or None if no trial returned a value, as `Optimizer.best`."""
         return self.history.best
 
     @property
     def best_trial(self) -> Trial:
-        """The best trial; RuntimeError with the last failure if no trial brought a value."""
+        """The best trial; RuntimeError with the last failure if no trial returned a value."""
         best = self.best
         if best is None:
-            raise RuntimeError(f"no trial of {len(self.trials)} brought a value{self._why}")
+            counts = f"none of the {len(self.trials)} trials" if self.trials else "no trial"
+            raise RuntimeError(f"{counts} has returned a value{self._why}")
         return best
 
     @property
@@ -62,7 +63,7 @@ class Result:
         """What the trials say about the objective; ModelError where they are too few."""
         return model_of(self.history)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
         """Writes one HTML file with the answer, pictures and all trials; returns where it is.
 
         Args:
@@ -95,9 +96,9 @@ class Result:
         )
 
     def __str__(self) -> str:
-        counts = f"{len(self.history.complete)} trials"
+        counts = counted_text(len(self.history.complete), "trial")
         if self.history.failed:
-            counts += f" and {len(self.history.failed)} failures"
+            counts += f" and {counted_text(len(self.history.failed), 'failure')}"
         if self.resumed:
             counts += f", {self.resumed} of them from before,"
         best = self.history.best

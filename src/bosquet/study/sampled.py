@@ -22,6 +22,7 @@ from bosquet.space.inference import infer_space
 from bosquet.study.header import Header
 from bosquet.study.reading import StoredStudy
 from bosquet.study.views import Given, Inferred, View, asked, proposal_of
+from bosquet.text import counted_text
 
 SPACE = "bosquet:space"
 """The system attribute of a study with the space that the sampler was given or inferred."""
@@ -88,7 +89,7 @@ def _view(
     if inferred is None:
         raise StorageError(f"{where}: no trial has asked for a parameter yet")
     return Inferred(inferred, trials, constants), (
-        f"The space is inferred from {len(trials)} trials; --space gives another."
+        f"The space is inferred from {counted_text(len(trials), 'trial')}; --space gives another."
     )
 
 

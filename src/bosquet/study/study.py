@@ -9,7 +9,8 @@ from typing import Any, Self, overload
 from bosquet.data import Direction, Evaluation, History, Trial, now
 from bosquet.errors import NOTHING_LEFT, StorageError
 from bosquet.optimizer import Optimizer, positive_integer
-from bosquet.space import Space
+from bosquet.space import Space, as_space
+from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.study.ledger import Stored
 from bosquet.study.optuna_store import OptunaStore, Wanted
@@ -42,7 +43,7 @@ class Study:
         storage: Any,
         study_name: str | None = None,
         *,
-        space: Space | None = None,
+        space: Space | Mapping[str, Parameter] | None = None,
         strategy: str | Strategy | None = None,
         direction: Direction | None = None,
         seed: int | None = None,
@@ -58,6 +59,7 @@ class Study:
         if space is None:
             assert stored is not None
             space = stored.stored_space(where)
+        space = as_space(space)
         before = "auto" if stored is None else stored.strategy
         chosen = get(before if strategy is None else strategy)
         direction = direction or ("minimize" if stored is None else stored.direction)
