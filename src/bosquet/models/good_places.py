@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.space import Space
@@ -75,7 +75,7 @@ def _has_middle(dimension: Dimension) -> bool:
 def _density(x: Array, centres: Array) -> tuple[Array, Array]:
     """p_j and its slope, at coordinates of one variable."""
     gap = (x[:, None] - centres) / _WIDTH
-    inside = ndtr((1.0 - centres) / _WIDTH) - ndtr(-centres / _WIDTH)
+    inside = scipy.special.ndtr((1.0 - centres) / _WIDTH) - scipy.special.ndtr(-centres / _WIDTH)
     kernels = np.exp(-0.5 * gap**2) / (_ROOT_2PI * _WIDTH * inside)
     total = 6.0 * x * (1.0 - x) + kernels.sum(axis=1)
     slope = 6.0 * (1.0 - 2.0 * x) - (kernels * gap / _WIDTH).sum(axis=1)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
@@ -111,7 +111,7 @@ class Block:
 
 def solve(L: Array, right: Array) -> Array:
     """(L L')^-1 right."""
-    solution, _ = lapack.dpotrs(L, right, lower=1)
+    solution, _ = scipy.linalg.lapack.dpotrs(L, right, lower=1)
     return np.asarray(solution)
 
 
