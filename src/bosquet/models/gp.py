@@ -265,10 +265,15 @@ class Posterior:
         crosses = [np.zeros((len(X), block.n)) for block in self._conditioned]
         for c in self.components:
             at = np.flatnonzero(Z[:, c.node])
-            covariance[np.ix_(at, at)] += Cross([(c, np.arange(len(at)))], X[at], self.eta)(X[at])
+            if not len(at):
+                continue
+            everywhere = len(at) == len(X)  # as on the rows of one path: nothing to be picked out
+            own = Cross([(c, np.arange(len(at)))], X[at], self.eta)(X[at])
+            covariance[... if everywhere else np.ix_(at, at)] += own
             for block, cross in zip(self._conditioned, crosses, strict=True):
                 if c.name in block.rows:
-                    cross[at] += Cross([(c, block.rows[c.name])], block.X, self.eta)(X[at])
+                    found = Cross([(c, block.rows[c.name])], block.X, self.eta)(X[at])
+                    cross[... if everywhere else at] += found
         for block, cross in zip(self._conditioned, crosses, strict=True):
             mean += cross @ block.alpha
             V = solve_lower(block.L, cross.T)
