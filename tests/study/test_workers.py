@@ -249,7 +249,7 @@ def test_a_dask_worker_that_dies(tmp_path):
         stored = load_history(tmp_path / f"{allowed}.db").trials
         assert trials == [(t.config["n"], t.value, t.reason) for t in stored]
         assert seen["gone"] >= 1
-        assert len({n for n, _, _ in trials}) == len(trials) == 40
+        assert len({n for n, _, _ in trials}) == len(trials) == 16
         failed = [(n, reason) for n, value, reason in trials if value != n]
         assert [n for n, _ in failed] == ([] if allowed else [seen["deadly"]])
         assert all("executor lost the evaluation: KilledWorker" in why for _, why in failed)
