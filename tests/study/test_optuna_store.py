@@ -95,15 +95,15 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     def objective(config):
         return (config.get("x", 0.2) - 0.4) ** 2 + config.get("n", 0) / 50
 
-    whole = bq.minimize(objective, space, n_trials=10, seed=3, strategy=strategy)
-    for total in (4, 5, 8, 10):
+    whole = bq.minimize(objective, space, n_trials=14, seed=3, strategy=strategy)
+    for total in (5, 6, 11, 14):
         part = bq.minimize(
             objective, space, n_trials=total, strategy=strategy, storage=tmp_path / "r.db", seed=3
         )
     assert part.trials == whole.trials
-    assert part.resumed == 8
-    assert "8 of them from before" in str(part)
-    assert "r.db, study 'bosquet': goes on after 8 trials" in capsys.readouterr().err
+    assert part.resumed == 11
+    assert "11 of them from before" in str(part)
+    assert "r.db, study 'bosquet': goes on after 11 trials" in capsys.readouterr().err
 
 
 def test_a_study_that_is_done_is_not_run_again(tmp_path, space, capsys):
