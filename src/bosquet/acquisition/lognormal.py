@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
+import scipy
 
 from bosquet.arrays import Array
 
@@ -22,7 +22,7 @@ class LognormalEI:
     def value(self, mean: Array, variance: Array) -> Array:
         sd = np.sqrt(variance)
         v = (self.log_best - mean) / sd
-        kept = self.log_best + log_ndtr(v)
-        lost = mean + 0.5 * variance + log_ndtr(v - sd)
+        kept = self.log_best + scipy.special.log_ndtr(v)
+        lost = mean + 0.5 * variance + scipy.special.log_ndtr(v - sd)
         # lost < kept; far below the mean rounding may say otherwise.
         return np.asarray(kept + np.log(-np.expm1(np.minimum(lost - kept, -1e-15))))

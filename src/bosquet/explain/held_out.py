@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from bosquet.arrays import Array, Index
 from bosquet.models.base import PathPosterior
@@ -45,5 +45,5 @@ def widening(
             mean[rows], variance[rows] = posterior.on_path(path).moments(X[aside][rows])
         variance += np.where(np.isnan(noise[aside]), learned, noise[aside])
         away[aside] = np.abs(z[aside] - mean) / np.sqrt(variance)
-    needed = float(np.quantile(away, _LEVEL)) / float(ndtri(0.5 + _LEVEL / 2))
+    needed = float(np.quantile(away, _LEVEL)) / float(scipy.special.ndtri(0.5 + _LEVEL / 2))
     return min(max(needed, 1.0), _MOST)

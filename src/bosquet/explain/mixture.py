@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.explain.fit import View
@@ -28,7 +28,6 @@ from bosquet.threads import one_thread
 DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _SHARES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
-_SPREAD = ndtri((np.arange(128) + 0.5) / 128)  # equally likely places of a normal distribution
 _REACH = 9.0  # standard deviations within which quantiles are looked for
 _HALVINGS = 60
 
@@ -67,9 +66,11 @@ class Mixture:
         mean, variance = self._moments(X, noise=False)
         centres = self._centres(mean, variance)
         chance = self._below(np.full(len(X), below), mean, variance, centres)
+        # Equally likely places of a normal distribution.
+        places = scipy.special.ndtri((np.arange(128) + 0.5) / 128)
         gain = np.zeros(len(X))
         for i, view in enumerate(self._views):
-            y = view.scale.to_y(mean[i][:, None] + np.sqrt(variance[i])[:, None] * _SPREAD)
+            y = view.scale.to_y(mean[i][:, None] + np.sqrt(variance[i])[:, None] * places)
             y = _stretched(y, centres[i][:, None], view.widening)
             gain += view.weight * np.maximum(below - y, 0.0).mean(axis=1)
         return chance, gain
@@ -151,7 +152,7 @@ class Mixture:
         sd = np.sqrt(variance)
         for i, view in enumerate(self._views):
             z = view.scale.to_z(_stretched(y, centres[i], 1.0 / view.widening))
-            below += view.weight * ndtr((z - mean[i]) / sd[i])
+            below += view.weight * scipy.special.ndtr((z - mean[i]) / sd[i])
         return below
 
     # -- all rows together -------------------------------------------------------------------

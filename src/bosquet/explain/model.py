@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -69,6 +69,7 @@ class Model:
         """What was fitted, by strategy, with its weight in all that is said."""
         self._mixture = Mixture(self.space, views)
         self._sign = 1.0 if history.direction == "minimize" else -1.0
+        self._bests: dict[float, list[BranchBest]] = {}  # by level: reports ask more than once
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -157,6 +158,15 @@ class Model:
             per_branch: the best of each branch; False: only the best of all.
             level: the probability that intervals have.
         """
+        if level not in self._bests:
+            self._bests[level] = self._best_by_branch(level)
+        bests = [
+            replace(one, config=dict(one.config), next_config=dict(one.next_config))
+            for one in self._bests[level]
+        ]
+        return bests if per_branch else bests[:1]
+
+    def _best_by_branch(self, level: float) -> list[BranchBest]:
         known = self.history.dataset()
         of_path = self.space.tree.rows_by_path(known.X)
         best = float(known.y.min())
@@ -166,8 +176,7 @@ class Model:
             found.append(
                 best_of_branch(self.space, self._mixture, path, rows, best, self._sign, level)
             )
-        bests = sorted((one for one in found if one), key=lambda one: self._sign * one.mean)
-        return bests if per_branch else bests[:1]
+        return sorted((one for one in found if one), key=lambda one: self._sign * one.mean)
 
     def _paths(self) -> list[Path]:
         """Those of the best trials first, then others."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
@@ -161,7 +161,7 @@ class _Term:
         if self._dimensions:
             root = np.sqrt(self._weights)
             queries = X[:, self._dimensions]
-            total += cdist(root * queries, root * self._rows, "sqeuclidean")
+            total += scipy.spatial.distance.cdist(root * queries, root * self._rows, "sqeuclidean")
         for feature, weight, values in self._overlaps:
             total += weight * feature.distance(X[:, feature.dimension][:, None], values)
         return total

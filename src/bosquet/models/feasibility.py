@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from scipy.special import expit, log_expit
+import scipy
 
 from bosquet.arrays import Array, Bools
 from bosquet.kernels.features import features_of
@@ -48,13 +47,13 @@ class Feasibility:
 
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """log P(success) at rows that lie on one path."""
-        return np.asarray(log_expit(_PRIOR + self._weights_on(X, path) @ self._votes))
+        return np.asarray(scipy.special.log_expit(_PRIOR + self._weights_on(X, path) @ self._votes))
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""
         weights = self._weights_on(X, path)
         odds = _PRIOR + weights @ self._votes
-        pull = weights * self._votes * expit(-odds)[:, None]  # d log P / d log weight
+        pull = weights * self._votes * scipy.special.expit(-odds)[:, None]  # d log P / d log weight
         gradient = np.zeros_like(X)
         scale = self.length**2 * max(int(self._counts[list(path)].sum()), 1)
         for node, dims in self._ordered:
@@ -62,7 +61,7 @@ class Feasibility:
                 shared = pull * self._nodes[:, node]
                 gaps = X[:, dims] * shared.sum(axis=1)[:, None] - shared @ self._X[:, dims]
                 gradient[:, dims] = -gaps / scale
-        return np.asarray(log_expit(odds)), gradient
+        return np.asarray(scipy.special.log_expit(odds)), gradient
 
     def _weights_on(self, X: Array, path: Sequence[int]) -> Array:
         """The weight of every trial at rows of a path."""
@@ -81,7 +80,9 @@ class Feasibility:
         for node, dims in self._ordered:
             if dims and nodes[:, node].any():
                 both = nodes[:, node][:, None] & self._nodes[:, node]
-                ordered += cdist(X[:, dims], self._X[:, dims], "sqeuclidean") * both
+                ordered += (
+                    scipy.spatial.distance.cdist(X[:, dims], self._X[:, dims], "sqeuclidean") * both
+                )
         for node, index in self._categories:
             both = nodes[:, node][:, None] & self._nodes[:, node]
             mismatch += (X[:, index][:, None] != self._X[:, index]) & both
@@ -108,6 +109,6 @@ class Feasibility:
             weights = self._weights(ordered, mismatch, length)
             weights[np.arange(len(rows)), rows] = 0.0
             odds = _PRIOR + weights @ self._votes
-            return float(each @ log_expit(odds * np.sign(self._votes[rows])))
+            return float(each @ scipy.special.log_expit(odds * np.sign(self._votes[rows])))
 
         return max(LENGTHS, key=likelihood)

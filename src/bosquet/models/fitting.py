@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.models.priors import Hyperparameters
@@ -39,7 +39,7 @@ def maximise(
     best, lowest = hyper.clip(np.asarray(starts[0])), np.inf
     bounds = list(zip(hyper.lower, hyper.upper, strict=True))
     for start in starts:
-        found = minimize(
+        found = scipy.optimize.minimize(
             _Walled(log_posterior),
             hyper.clip(np.asarray(start)),
             jac=True,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bosquet.arrays import Array, Bools
 from bosquet.space import Space
@@ -50,7 +50,9 @@ class GoodPlaces:
         self._indices = np.array([d.index for d in ordered], dtype=np.int64)
         self._centres = X[np.ix_(good, self._indices)].T
         known = space.activity(X[good])[:, self._indices].T
-        inside = ndtr((1.0 - self._centres) / _WIDTH) - ndtr(-self._centres / _WIDTH)
+        inside = scipy.special.ndtr((1.0 - self._centres) / _WIDTH) - scipy.special.ndtr(
+            -self._centres / _WIDTH
+        )
         self._height = known / (_ROOT_2PI * _WIDTH * inside)
         self._share = (1.0 - _FLOOR) / (1 + known.sum(axis=1))
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
@@ -111,7 +111,7 @@ class Block:
 
 def solve(L: Array, right: Array) -> Array:
     """(L L')^-1 right."""
-    solution, _ = lapack.dpotrs(L, right, lower=1)
+    solution, _ = scipy.linalg.lapack.dpotrs(L, right, lower=1)
     return np.asarray(solution)
 
 
@@ -266,10 +266,15 @@ class Posterior:
         crosses = [np.zeros((len(X), block.n)) for block in self._conditioned]
         for c in self.components:
             at = np.flatnonzero(Z[:, c.node])
-            covariance[np.ix_(at, at)] += Cross([(c, np.arange(len(at)))], X[at], self.eta)(X[at])
+            if not len(at):
+                continue
+            everywhere = len(at) == len(X)  # as on the rows of one path: nothing to be picked out
+            own = Cross([(c, np.arange(len(at)))], X[at], self.eta)(X[at])
+            covariance[... if everywhere else np.ix_(at, at)] += own
             for block, cross in zip(self._conditioned, crosses, strict=True):
                 if c.name in block.rows:
-                    cross[at] += Cross([(c, block.rows[c.name])], block.X, self.eta)(X[at])
+                    found = Cross([(c, block.rows[c.name])], block.X, self.eta)(X[at])
+                    cross[... if everywhere else at] += found
         for block, cross in zip(self._conditioned, crosses, strict=True):
             mean += cross @ block.alpha
             V = solve_lower(block.L, cross.T)

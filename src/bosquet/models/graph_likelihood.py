@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.graphs import Clique
@@ -113,10 +113,10 @@ class GraphLikelihood:
         flat[self._flat] = entries
         K = flat.reshape((self._n, self._n), order="F")
         K.flat[:: self._n + 1] += self._merged.variance(noise)
-        L, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
+        L, failed = scipy.linalg.lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
         if failed:
             return -np.inf
-        whitened, _ = lapack.dtrtrs(L, self._merged.y, lower=1)
+        whitened, _ = scipy.linalg.lapack.dtrtrs(L, self._merged.y, lower=1)
         square = float(whitened @ whitened)
         half_log_det = float(np.log(L.flat[:: self._n + 1]).sum())
         if self._merged.repeated:

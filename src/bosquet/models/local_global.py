@@ -23,8 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import block_diag, qr
-from scipy.optimize import minimize
+import scipy
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
@@ -98,7 +97,7 @@ class _Seen:
     def joined(self, other: _Seen) -> _Seen:
         return _Seen(
             np.vstack([self.X, other.X]),
-            block_diag(self.R, other.R),
+            scipy.linalg.block_diag(self.R, other.R),
             np.concatenate([self.eta, other.eta]),
         )
 
@@ -223,7 +222,7 @@ class Outside:
             value, gradient = self.log_likelihood(moved)
             return -value, -gradient[free]
 
-        found = minimize(
+        found = scipy.optimize.minimize(
             negative,
             U[free],
             jac=True,
@@ -273,7 +272,7 @@ class Outside:
         L, V, residual = self.explained(self._kernel.cross(U, U), self._against.cross(U))
         scale = 1.0 / np.sqrt(self._noise + residual)
         # Lambda^-1/2 A' = Q T L^-1, so that the precision A Lambda^-1 A' has the root T L^-1.
-        Q, T = qr((V * scale).T, mode="economic")
+        Q, T = scipy.linalg.qr((V * scale).T, mode="economic")
         R = solve_lower(L, T.T, transposed=True).T
         return _Seen(U, R, Q.T @ (scale * self._z))
 

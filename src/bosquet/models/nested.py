@@ -15,7 +15,7 @@ cell alone:
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.linalg import cholesky
@@ -33,13 +33,15 @@ def weighted_log_likelihood(K: Array, y: Array, shares: Array) -> tuple[float, A
     if not sorted_already:
         K, y, shares = _symmetric(K)[np.ix_(order, order)], y[order], shares[order]
     L, _ = cholesky(K)
-    root, info = lapack.dtrtri(L, lower=1)
+    root, info = scipy.linalg.lapack.dtrtri(L, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("the Cholesky factor is singular")
     v = root @ y
     log_density = v**2 + 2.0 * np.log(np.diag(L)) + _LOG_2PI
     value = -0.5 * float(shares @ log_density)
-    weighted, _ = lapack.dlauum(np.sqrt(shares)[:, None] * root, lower=1)  # sum_i w_i K_i^-1
+    weighted, _ = scipy.linalg.lapack.dlauum(
+        np.sqrt(shares)[:, None] * root, lower=1
+    )  # sum_i w_i K_i^-1
     by_K = -0.5 * np.asarray(weighted)
     alpha, by_y = np.zeros(len(y)), np.zeros(len(y))
     ends = np.flatnonzero(np.append(shares[1:] < shares[:-1], True)) + 1

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.special import betainc, betaln
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.models.base import Belief
@@ -50,10 +50,14 @@ def kumaraswamy(x: Array, log_a: Array, log_b: Array) -> tuple[Array, Array, Arr
 def beta(x: Array, log_a: Array, log_b: Array) -> tuple[Array, Array, Array, Array]:
     a, b = np.exp(log_a), np.exp(log_b)
     up, down = np.exp(_STEP), np.exp(-_STEP)
-    by_a = (betainc(a * up, b, x) - betainc(a * down, b, x)) / (2.0 * _STEP)
-    by_b = (betainc(a, b * up, x) - betainc(a, b * down, x)) / (2.0 * _STEP)
-    value, x = betainc(a, b, x), _inside(x)
-    density = np.exp((a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - betaln(a, b))
+    by_a = (scipy.special.betainc(a * up, b, x) - scipy.special.betainc(a * down, b, x)) / (
+        2.0 * _STEP
+    )
+    by_b = (scipy.special.betainc(a, b * up, x) - scipy.special.betainc(a, b * down, x)) / (
+        2.0 * _STEP
+    )
+    value, x = scipy.special.betainc(a, b, x), _inside(x)
+    density = np.exp((a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - scipy.special.betaln(a, b))
     return value, density, by_a, by_b
 
 
@@ -63,7 +67,7 @@ def _inside(x: Array) -> Array:
 
 WARPS: dict[str, Warp] = {"beta": beta, "kumaraswamy": kumaraswamy}
 _VALUES: dict[str, Callable[[Array, Array, Array], Array]] = {  # x, a, b -> the warped x alone
-    "beta": lambda x, a, b: np.asarray(betainc(a, b, x)),
+    "beta": lambda x, a, b: np.asarray(scipy.special.betainc(a, b, x)),
     "kumaraswamy": lambda x, a, b: 1.0 - (1.0 - x**a) ** b,
 }
 

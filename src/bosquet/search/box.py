@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array
@@ -40,7 +40,7 @@ def climb(
             values, gradients = values + more, gradients + slopes
         return -float(values.sum()), -gradients[:, columns].ravel()
 
-    found = minimize(
+    found = scipy.optimize.minimize(
         negative,
         start.ravel(),
         jac=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solve_triangular
+import scipy
 
 from bosquet.arrays import Array
 from bosquet.kernels.components import Component
@@ -221,7 +221,7 @@ class TreePosterior:
         V = len(self._scale)
         if V == 0:
             return np.zeros((n, 0))
-        white = solve_triangular(
+        white = scipy.linalg.solve_triangular(
             self._weights.B, rng.standard_normal((V, n)), lower=True, trans=1, check_finite=False
         )
         return np.asarray((self._weights.mean[:-1] + white.T) * self._scale)
@@ -288,7 +288,7 @@ class TreePosterior:
         if k is None:
             return mean, prior + self._quadratic(leaf, Z)
         given = self._given[leaf.path]
-        V = solve_triangular(given.L, k.T, lower=True, check_finite=False)
+        V = scipy.linalg.solve_triangular(given.L, k.T, lower=True, check_finite=False)
         variance = prior - np.einsum("ij,ij->j", V, V)
         variance += self._quadratic(leaf, Z - k @ given.MZ)  # t_p' Lambda_c^-1 t_p
         return mean + k @ given.alpha, np.maximum(variance, NOISE_FLOOR)
