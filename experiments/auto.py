@@ -46,11 +46,26 @@ def jobs(options: argparse.Namespace) -> Iterable[Job]:
 def page(runs: Sequence[Run]) -> str:
     trees = [r for r in runs if r.job.problem in TREES and r.job.seed >= CHOSEN_ON]
     flat = [r for r in runs if r.job.problem in FLAT]
-    text = HEAD + "## Trees\n\n" + table(trees, TREES, (10, 20, 40))
+    text = HEAD + "## Trees\n\n" + alone(trees, (10, 20, 40))
+    text += "\nOn the seeds that both have run:\n\n" + table(trees, TREES, (10, 20, 40))
     if flat:
         text += "\n## Without conditions\n\n" + table(flat, FLAT, (20, 40, 60))
     made = trees + flat
     return text + f"\n{len(made)} runs. Versions: {summary.versions_text(made)}.\n"
+
+
+def alone(runs: Sequence[Run], budgets: Sequence[int]) -> str:
+    """All seeds of the default."""
+    lines = [f"| auto | seeds | {' | '.join(f'after {b}' for b in budgets)} |"]
+    lines.append("|---" * (2 + len(budgets)) + "|")
+    for problem, methods in summary.by_problem(runs).items():
+        best = np.array([summary.best_so_far(run) for run in methods["auto"]])
+        cells = []
+        for budget in budgets:
+            low, middle, high, worst = np.quantile(best[:, budget - 1], (0.25, 0.5, 0.75, 1.0))
+            cells.append(f"{middle:.2f} ({low:.2f}, {high:.2f}) {worst:.2f}")
+        lines.append(f"| {problem} | {len(best)} | {' | '.join(cells)} |")
+    return "Median (quartiles) worst seed.\n\n" + "\n".join(lines) + "\n"
 
 
 def table(runs: Sequence[Run], problems: Sequence[str], budgets: Sequence[int]) -> str:
