@@ -42,6 +42,7 @@ ELSEWHERE = {
     "models/clique_sum.py": ("models/test_additive_graph.py", "CliqueSum"),
     "models/covariance.py": ("models/test_treed.py", "SpaceGP"),
     "models/graph_likelihood.py": ("models/test_graph_learning.py", "GraphLikelihood"),
+    "models/posterior.py": ("models/test_gp.py", "ENTRIES"),
     "models/priors.py": ("models/test_gp.py", "Hyperparameters"),
     "models/repeats.py": ("models/test_local_global.py", "merge"),
     "models/tree_linear/batch.py": ("models/test_tree_linear.py", "batches"),

@@ -30,6 +30,14 @@ MEMBERS["several on the same rows"] = [
     (Component("m3", 0, "matern52", LINES, 0, (1, 3)), ALL),
     (Component("m4", 0, "matern52", LINES[1:], 4, (1,)), SOME),
 ]
+MEMBERS["of one variable each"] = [
+    (Component("a", 0, "matern52", LINES[:1], 0, (1,)), SOME),
+    (Component("b", 0, "matern52", LINES[1:], 3, (2,)), SOME),
+    (Component("c", 0, "matern52", LINES[:1], 4, (3,)), SOME),
+    (Component("d", 0, "se", LINES[1:], 4, (1,)), ALL[2:5]),
+    (Component("e", 0, "se", MIXED[2:], 0, (2,)), ALL[2:5]),
+    (Component("f", 0, "se", LINES[:1], 3, (2,)), ALL[2:5]),
+]
 ETA = np.array([0.3, -0.4, 0.2, -0.1, 0.5])
 
 
@@ -67,8 +75,10 @@ def test_gradient_by_the_hyper_parameters(name, rows):
     np.testing.assert_allclose(gradient, expected, atol=2e-5)
 
 
+@pytest.mark.parametrize("at_a_time", [1, 1 << 17])
 @pytest.mark.parametrize("name", MEMBERS)
-def test_cross_is_the_sum_of_its_components(name, rows):
+def test_cross_is_the_sum_of_its_components(name, rows, at_a_time, monkeypatch):
+    monkeypatch.setattr("bosquet.kernels.sums._SUMMED", at_a_time)
     queries = np.random.default_rng(2).random((3, 3))
     queries[:, 2] = 0.5
     expected = np.zeros((3, 7))

@@ -328,6 +328,6 @@ def test_many_queries_are_answered_in_pieces(monkeypatch):
     belief = on_path(posterior, [0, 1])
     queries = rng.random((40, X.shape[1]))
     whole = belief.moments(queries)
-    monkeypatch.setattr("bosquet.models.gp.ENTRIES", 50)
+    monkeypatch.setattr("bosquet.models.posterior.ENTRIES", 50)
     for one, other in zip(whole, belief.moments(queries), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)

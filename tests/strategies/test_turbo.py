@@ -8,7 +8,7 @@ from bosquet.acquisition import thompson
 from bosquet.data import History, Trial
 from bosquet.models.add_tree import add_tree
 from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.models.gp import PartialPosterior
+from bosquet.models.posterior import PartialPosterior
 from bosquet.models.repeats import NOISE_FLOOR
 from bosquet.search.region import Region
 from bosquet.search.tree_path import on_path

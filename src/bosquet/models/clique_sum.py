@@ -8,7 +8,7 @@ import numpy as np
 
 from bosquet.arrays import Array
 from bosquet.kernels.components import Component
-from bosquet.models.gp import Posterior
+from bosquet.models.posterior import Posterior
 
 
 class CliqueSum:

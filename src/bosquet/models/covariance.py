@@ -11,8 +11,9 @@ import numpy as np
 from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component
 from bosquet.models.base import Belief, PathPosterior
-from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.gp import AdditiveGP
 from bosquet.models.many import Bend, ManyLikelihoods
+from bosquet.models.posterior import Posterior
 from bosquet.models.priors import Hyperparameters
 from bosquet.space import Space
 

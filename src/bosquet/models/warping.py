@@ -22,8 +22,9 @@ from bosquet.arrays import Array
 from bosquet.models.base import Belief
 from bosquet.models.covariance import Covariance, SpaceGP, SpacePosterior
 from bosquet.models.fitting import maximise, with_prior
-from bosquet.models.gp import AdditiveGP, Posterior
+from bosquet.models.gp import AdditiveGP
 from bosquet.models.many import ManyLikelihoods
+from bosquet.models.posterior import Posterior
 from bosquet.models.priors import Hyperparameters
 
 WarpName = Literal["beta", "kumaraswamy"]

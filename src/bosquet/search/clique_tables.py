@@ -22,7 +22,7 @@ from bosquet.arrays import Array
 from bosquet.graphs import Clique, JunctionTree, edges_of, junction_tree
 from bosquet.kernels.components import Component
 from bosquet.models.clique_sum import CliqueSum
-from bosquet.models.gp import Posterior
+from bosquet.models.posterior import Posterior
 from bosquet.search.message_passing import Table, max_sum
 from bosquet.space import Space
 

@@ -31,7 +31,7 @@ from bosquet.arrays import Array
 from bosquet.graphs import Clique
 from bosquet.kernels.components import Component
 from bosquet.models.clique_sum import CliqueSum
-from bosquet.models.gp import Posterior
+from bosquet.models.posterior import Posterior
 from bosquet.search.box import climb
 from bosquet.search.clique_tables import CliqueTables, TableEffort
 from bosquet.search.message_passing import best_sums, k_best, max_sum

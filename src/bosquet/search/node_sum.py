@@ -14,7 +14,7 @@ import numpy as np
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array
-from bosquet.models.gp import Posterior
+from bosquet.models.posterior import Posterior
 from bosquet.search.box import climb
 from bosquet.space import Space
 from bosquet.space.tree import Path

@@ -41,8 +41,8 @@ from bosquet.acquisition import thompson
 from bosquet.arrays import Array
 from bosquet.data import Dataset, History, Key
 from bosquet.models.covariance import AdditivePosterior, Covariance, SpaceGP
-from bosquet.models.gp import PartialPosterior
 from bosquet.models.plain import plain
+from bosquet.models.posterior import PartialPosterior
 from bosquet.models.transform import transform
 from bosquet.models.warping import WarpedGP
 from bosquet.search.mixed import feasible
