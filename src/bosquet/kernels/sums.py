@@ -22,7 +22,7 @@ Member = tuple[Component, Index]
 
 
 _CACHED = 1 << 15  # entries of a piece that is shaped at a time: several of them fit in a cache
-_SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
+SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 
 
 def _sorted(members: Sequence[Member]) -> list[Member]:
@@ -236,7 +236,7 @@ class Cross:
     def __call__(self, X: Array) -> Array:
         """(m, n)"""
         cross = np.zeros((len(X), self._n))
-        step = max(1, _SUMMED // max(self.columns, 1))
+        step = max(1, SUMMED // max(self.columns, 1))
         for start in range(0, len(X), step):
             piece = slice(start, start + step)
             entries = self._inside(X[piece])
