@@ -375,7 +375,7 @@ def test_export_to_something_else(capsys):
     assert "'x.xlsx' must end in .csv or .json, or be -" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_study_leaves_no_process_and_goes_on(tmp_path, stop):
     """A program with a child of its own hangs in two workers."""
     hanging = "sh -c 'touch begun-$1; sleep 54321 & sleep 54321' sh {trial} {a} {?n:{n}}"
@@ -393,8 +393,8 @@ def test_a_stopped_study_leaves_no_process_and_goes_on(tmp_path, stop):
     while _sleepers(tmp_path) and time.monotonic() < give_up:
         time.sleep(0.05)
     assert not _sleepers(tmp_path)
-    if stop == signal.SIGINT:
-        assert study.returncode == 130
+    if stop != signal.SIGKILL:
+        assert study.returncode == 128 + stop
         shown = said.splitlines()[-1].strip()
         assert shown == shlex.join(["python", "-m", "bosquet.cli", *command[3:]])
     left = read_study("runs.db")

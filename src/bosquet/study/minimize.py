@@ -136,7 +136,7 @@ def minimize(
             ledger = Stored(store, optimizer, n_trials)
             resumed = len(optimizer.history)
             if resumed and progress is not False:
-                say(_goes_on(store, resumed))
+                say(_goes_on(store, optimizer.history, n_trials))
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
         try:
@@ -161,13 +161,17 @@ def minimize(
     return result
 
 
-def _goes_on(store: OptunaStore, resumed: int) -> str:
+def _goes_on(store: OptunaStore, history: History, n_trials: int | None) -> str:
     """What is said when a stored study goes on, and what has changed since."""
     before, now = store.stored, store.header
-    text = f"{store.where}: goes on after {resumed} trials"
+    if n_trials is not None and len(history) >= n_trials:
+        return f"{store.where}: has {len(history)} trials already; {n_trials} are wanted in all"
+    text = f"{store.where}: goes on after {len(history)} trials"
     if now.strategy != before.strategy:
         text += f", with the strategy {now.strategy!r} (before: {before.strategy!r})"
     changed = before.objective_changes(now)
+    if changed and not history.complete:
+        changed.append("its failures stay in it; another study name starts afresh")
     return f"{text}; {'; '.join(changed)}" if changed else text
 
 

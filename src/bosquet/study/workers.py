@@ -73,7 +73,7 @@ class Workers:
             # A pipe may stay open in a child of a dead worker: so look after them now and then.
             wait([worker.connection for worker in self._busy], min(soonest, _LOOK_EVERY))
             ended = [outcome for worker in list(self._busy) for outcome in self._collect(worker)]
-            if ended:
+            if ended or self._timeout is None:  # nothing here would end a trial that hangs
                 return ended
 
     def _left(self, worker: _Worker) -> float:
