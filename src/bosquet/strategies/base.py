@@ -232,6 +232,10 @@ def _wanted(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) ->
         return []
     wanted = []
     for proposal in proposals:
+        if not isinstance(proposal, Proposal):
+            raise TypeError(
+                f"strategy {strategy.name!r} proposed {proposal!r}; it must be a Proposal(config)"
+            )
         try:
             config = task.space.validate(proposal.config)
         except ConfigError as error:

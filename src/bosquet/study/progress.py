@@ -16,9 +16,9 @@ from bosquet.text import duration_text, printable
 
 LINE_EVERY = 10.0  # seconds
 REDRAW_EVERY = 0.5
-_LONG = 60.0  # seconds, at least, and
-_LONGER = 10.0  # times as long as the longest trial so far: a trial that perhaps hangs
-_LONG_FIRST = 600.0  # seconds, where no trial has ended yet
+LONG = 60.0  # seconds, at least, and
+LONGER = 10.0  # times as long as the longest trial so far: a trial that perhaps hangs
+LONG_FIRST = 600.0  # seconds, where no trial has ended yet
 
 _log = logging.getLogger("bosquet")
 
@@ -61,7 +61,7 @@ class Overdue:
 
     def texts(self, history: History) -> list[str]:
         longest = max((trial.duration or 0.0 for trial in history.trials), default=None)
-        patience = _LONG_FIRST if longest is None else max(_LONG, _LONGER * longest)
+        patience = LONG_FIRST if longest is None else max(LONG, LONGER * longest)
         before = "" if longest is None else f", the longest before it {duration_text(longest)}"
         now = time.monotonic()
         late = [(n, now - began) for n, began in self._began.items() if now - began > patience]
