@@ -227,7 +227,12 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
 
     @abstractmethod
     def covariance(self, space: Space, setting: Setting) -> Covariance:
-        """The covariance on a space; theta means the same for every setting."""
+        """The covariance on a space; hyper-parameters mean the same for every setting.
+
+        Args:
+            space: what is searched.
+            setting: what is chosen by evidence: ``setting.kernel`` is the name of a shape.
+        """
 
     def check_space(self, space: Space) -> None:
         self.covariance(space, self.setting_class("matern52"))
