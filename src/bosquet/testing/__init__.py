@@ -13,7 +13,11 @@ In a test file of your own::
         check_shape(my_kernel)
 """
 
-from bosquet.testing.conformance import STRATEGY_CHECKS
+from bosquet.testing import conformance
 from bosquet.testing.shapes import check_shape
 
 __all__ = ["STRATEGY_CHECKS", "check_shape"]
+
+STRATEGY_CHECKS = conformance.STRATEGY_CHECKS
+"""The conformance suite: functions that take a class of strategies, or anything that makes one when
+called, and raise AssertionError where it does something that users do not expect."""
