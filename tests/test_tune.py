@@ -143,7 +143,7 @@ def test_a_file_called_like_a_module():
     [
         (["lib/train.py"], "objective='lib/train.py' must be FILE.py:NAME"),
         (["lib/none.py:f"], "there is no file lib/none.py"),
-        (["lib/train.py:f"], "the file has no 'f', only neighbour, bq, space, number, objective"),
+        (["lib/train.py:f"], "the file has no 'f', only space, number, objective"),
         (["lib/train.py:number"], "lib/train.py:number must be a function, not 3"),
         (["bad.py:f"], "bad.py cannot be loaded: ZeroDivisionError: division by zero (bad.py:1"),
         (["wrong.py:f"], "wrong.py cannot be loaded: '(' was never closed (wrong.py, line 1)"),
@@ -155,7 +155,7 @@ def test_a_file_called_like_a_module():
         (["lib/train.py:objective", "--space", "twice.json"], "twice.json: the key 'lr' appears"),
         (
             ["lib/train.py:objektive"],
-            "'objektive', only neighbour, bq, space, number, objective; did",
+            "'objektive', only space, number, objective; did",
         ),
         (["lib/train.py:objective", "--strategy", "magic"], "strategy='magic' must be one of"),
         (["lib/train.py:objective", "--storage", "no/dir/x.db"], "there is no directory"),
