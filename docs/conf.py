@@ -7,6 +7,8 @@ one. What Sphinx wants beyond that, `_ext/forge_pages.py` adds while it reads th
 import sys
 from pathlib import Path
 
+from sphinx.ext.napoleon import GoogleDocstring
+
 import bosquet
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -41,6 +43,9 @@ autodoc_mock_imports = ["botorch", "gpytorch", "ray", "torch"]  # environments o
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+# The text of an attribute is a sentence: what stands before a colon in it is no type.
+assert hasattr(GoogleDocstring, "_consume_inline_attribute")
+GoogleDocstring._consume_inline_attribute = lambda text: ("", text._consume_to_end())
 python_maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
 # Links into other libraries would need their index, from the network; and type aliases of ours

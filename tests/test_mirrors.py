@@ -43,7 +43,6 @@ ELSEWHERE = {
     "models/covariance.py": ("models/test_treed.py", "SpaceGP"),
     "models/graph_likelihood.py": ("models/test_graph_learning.py", "GraphLikelihood"),
     "models/posterior.py": ("models/test_gp.py", "ENTRIES"),
-    "models/priors.py": ("models/test_gp.py", "Hyperparameters"),
     "models/repeats.py": ("models/test_local_global.py", "merge"),
     "models/tree_linear/batch.py": ("models/test_tree_linear.py", "batches"),
     "models/tree_linear/gp.py": ("models/test_tree_linear.py", "moments_of_path"),
@@ -69,6 +68,7 @@ ELSEWHERE = {
     "study/views.py": ("integrations/test_optuna.py", "Inferred"),
     "study/worker.py": ("study/test_processes.py", "NO_OBJECTIVE"),
     "testing/conformance.py": ("test_testing.py", "check_replay"),
+    "testing/shapes.py": ("test_testing.py", "check_shape"),
 }
 
 

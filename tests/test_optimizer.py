@@ -200,6 +200,27 @@ def test_duplicates_are_replaced_for_any_strategy(space):
     assert all("replaced" in t.info for t in trials[1:])
 
 
+class Bare(Strategy):
+    """Proposes configurations as they are."""
+
+    name = "bare"
+
+    def propose(self, task, n, rng):
+        return task.space.sample(rng, n)
+
+
+def test_a_configuration_alone_is_not_a_proposal(space):
+    with pytest.raises(
+        TypeError, match=r"strategy 'bare' proposed \{.*it must be a Proposal\(config"
+    ):
+        bq.Optimizer(space, Bare(), seed=0).ask()
+
+
+def test_a_class_is_not_a_strategy(space):
+    with pytest.raises(ValueError, match=r"strategy=Bare is a class; make one with Bare\(\)"):
+        bq.Optimizer(space, Bare)  # type: ignore[arg-type]
+
+
 def test_a_strategy_that_proposes_nonsense_is_named(space):
     with pytest.raises(bq.ConfigError, match=r"'stubborn' proposed a bad one: 'n': 7"):
         bq.Optimizer(space, Stubborn({"m": "b", "n": 7}), seed=0).ask()

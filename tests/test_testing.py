@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bosquet.kernels.stationary import SHAPES
 from bosquet.strategies import Proposal, Random, Strategy
+from bosquet.testing import check_shape
 from bosquet.testing import conformance as c
 
 
@@ -111,5 +113,47 @@ class Arrival(Random):
     ],
 )
 def test_misbehaviour_is_caught(strategy, check):
-    with pytest.raises((AssertionError, TypeError, ValueError, RuntimeError)):
+    with pytest.raises((AssertionError, TypeError, ValueError, RuntimeError)) as caught:
         check(strategy)
+    if strategy is not Greedy:  # whose own assertion says nothing
+        assert str(caught.value)
+
+
+def test_what_differs_is_told():
+    with pytest.raises(
+        AssertionError, match=r"the same seed gives another run: proposal \d+ is \{"
+    ):
+        c.check_deterministic(Unseeded)
+    with pytest.raises(AssertionError, match="another seed gives the same run"):
+        c.check_deterministic(FixedSeed)
+    with pytest.raises(AssertionError, match=r"resumed after \d+ trials, the run is another one"):
+        c.check_replay(Stateful)
+    with pytest.raises(AssertionError, match="global generator has moved: draw from the rng"):
+        c.check_global_random_state(Global)
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_our_shapes_pass(name):
+    check_shape(SHAPES[name])
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        (lambda r2: np.exp(-r2), r"must return \(k, dk / d r2\), not <class 'numpy.ndarray'>"),
+        (lambda r2: (r2, r2, r2), r"must return \(k, dk / d r2\), not 3 things"),
+        (lambda r2: (np.exp(-r2), -1.0), r"the slope must have the shape of r2, \(6, 10\), not"),
+        (lambda r2: (2 * np.exp(-r2), -2 * np.exp(-r2)), "must be 1 at distance 0, and is 2"),
+        (
+            lambda r2: (np.exp(-r2 / 2), np.exp(-r2 / 2)),
+            r"slope by r2 at r2 = 0.001 is 0.9995, but finite differences give -0.49975",
+        ),
+        (  # a cosine is positive definite in one dimension alone
+            lambda r2: (np.cos(np.sqrt(r2)), -np.sinc(np.sqrt(r2) / np.pi) / 2),
+            "not positive definite in 2 dimensions: a matrix of 80 points has the eigenvalue -",
+        ),
+    ],
+)
+def test_what_cannot_be_a_shape(shape, text):
+    with pytest.raises(AssertionError, match=text):
+        check_shape(shape)

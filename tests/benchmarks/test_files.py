@@ -163,7 +163,7 @@ def test_two_files_of_one_name(capsys):
     [
         ("mine.py", "branin", "method='mine.py' must be FILE.py:NAME"),
         ("none.py:Local", "branin", "none.py:Local: there is no file none.py"),
-        ("mine.py:Lokal", "branin", "mine.py:Lokal: the file has no 'Lokal', only bq, Problem"),
+        ("mine.py:Lokal", "branin", "mine.py:Lokal: the file has no 'Lokal', only Local"),
         ("mine.py:number", "branin", "mine.py:number must be a bosquet.strategies.Strategy"),
         ("mine.py:wrong", "branin", "a function that returns one, not int 3"),
         ("mine.py:broken", "branin", "mine.py:broken() fails: RuntimeError: no luck (mine.py:"),

@@ -39,6 +39,11 @@ def test_components_check_themselves():
         Component("x", 0, "constant", LINES, 0, (1, 2))
 
 
+def test_a_kind_that_is_no_shape_is_refused():
+    with pytest.raises(ValueError, match=r"'x': kind='cubic' must be one of 'matern52', 'se'"):
+        Component("x", 0, "cubic", (LINES[0],), 0, (1,))  # type: ignore[arg-type]
+
+
 def test_features_by_parameter():
     space = Space(
         {

@@ -125,7 +125,10 @@ def below(parameter: Any) -> Any:
         (None, "a stored space is a dict with 'schema' and 'parameters'"),
         ([], "a stored space is a dict with 'schema' and 'parameters'"),
         ({"schema": 1}, "a stored space is a dict with 'schema' and 'parameters'"),
-        ({"parameters": {"x": PARAMETER}}, "schema=None: this version of bosquet reads schema 1"),
+        (
+            {"parameters": {"x": PARAMETER}},
+            "format is missing: put \"schema\": 1 beside 'parameters'",
+        ),
         ({**stored(PARAMETER), "schema": 2}, "schema=2: this version of bosquet reads schema 1"),
         ({**stored(PARAMETER), "parameters": []}, "parameters=[] must be a dict of parameters"),
         ({**stored(PARAMETER), "parameters": {}}, "a space needs at least one parameter"),
@@ -141,6 +144,7 @@ def below(parameter: Any) -> Any:
         ),
         (stored({**PARAMETER, "wide": 1}), "speed: got an unexpected keyword argument 'wide'"),
         (stored({**PARAMETER, "log": "no"}), "log='no' must be True or False"),
+        (stored({"type": "bool"}), "; a flag is a choice with the options [false, true]"),
         (stored({"type": "choice"}), "speed: a choice needs a list of 'options'"),
         (stored({**CHOICE, "options": "ab"}), "speed: a choice needs a list of 'options'"),
         (stored({**CHOICE, "options": []}), "speed: Choice: there must be at least one option"),
@@ -149,7 +153,7 @@ def below(parameter: Any) -> Any:
         (stored({**CHOICE, "default": "c"}), "speed: Choice: default='c' is not one of 'a', 'b'"),
         (stored({**CHOICE, "ordered": 1}), "ordered=1 must be True or False"),
         (stored({**CHOICE, "colour": 1}), "speed: got an unexpected keyword argument 'colour'"),
-        (stored({**CHOICE, "branches": {}}), "speed: a choice needs a list of 'options' (and, if"),
+        (stored({**CHOICE, "branches": {}}), "speed: branches must be a list such as [{"),
         (stored({**CHOICE, "branches": [3]}), "speed: branch 3 needs a list of 'options'"),
         (
             stored({**CHOICE, "branches": [{"options": "a"}]}),

@@ -63,12 +63,15 @@ def test_the_last_line_of_stdout(tmp_path, code, value):
         ("pass", "no value: stdout is empty; it wrote nothing"),
         (
             "print('loss 0.5'); print('no', file=sys.stderr)",
-            "no value: the last line of stdout must be a number alone, not 'loss 0.5'; stderr: no",
+            "no value: the last line of stdout must be a number alone, not 'loss 0.5' "
+            "(read 'stdout:TEXT' takes the number after a text); stderr: no",
         ),
         ("print(1); sys.exit('so\\n\\nbad')", "exit code 1; stderr: so | bad"),
         ("print('only here'); sys.exit(3)", "exit code 3; stdout: only here"),
         ("os.kill(os.getpid(), 9)", "killed by SIGKILL; it wrote nothing"),
         ("sys.exit('\\x1b[31mred\\x07\\x1b[0m')", "exit code 1; stderr: red"),
+        ("print('at 3'); print('-nan')", "no value: the program gave nan; stdout: at 3 | -nan"),
+        ("print('1e999')", "no value: the program gave inf; stdout: 1e999"),
     ],
 )
 def test_reasons(tmp_path, code, reason):
@@ -91,6 +94,42 @@ def test_programs_that_cannot_be_started(tmp_path):
     with pytest.raises(ValueError, match="there is no program '/no/such/program'"):
         command.check_program()
     Command("{n} x", SPACE).check_program()  # only known when a trial comes
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "value"),
+    [
+        ("objective:", "objective: 9\\nobjective: 543.75\\ntime: 0.1 s\\n", 543.75),
+        ("objective", "step 3 objective=-1.5e-3; gap 2\\n", -1.5e-3),
+        ("objective", "objective 1, objective : 2%\\n", 2.0),
+        ("best ", "best .5\\n", 0.5),
+        ("Wert", "\\x1b[1mWert\\x1b[0m +4.\\r\\n", 4.0),
+        ("a:b", "a:b 7\\n" + "x" * 100_000, 7.0),
+    ],
+)
+def test_the_number_after_a_text(tmp_path, text, printed, value):
+    assert run(tmp_path, f"print('{printed}')", f"stdout:{text}") == value
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("done", "no value: 'cost' is nowhere in stdout; stdout: done"),
+        (
+            "cost: 1\\ncost: n/a",
+            "no value: a number must follow the last 'cost' in stdout, not ': n/a'",
+        ),
+        ("cost 1,234.5", "a number must follow the last 'cost' in stdout, not '1,234.5'"),
+        ("cost 1.5D+03", "a number must follow the last 'cost' in stdout, not '1.5D+03'"),
+        ("cost 1.2.3", "a number must follow the last 'cost' in stdout, not '1.2.3'"),
+        ("costs: 3", "a number must follow the last 'cost' in stdout, not 's: 3'"),
+        ("cost = inf", "no value: the program gave inf; stdout: cost = inf"),
+    ],
+)
+def test_texts_without_a_number(tmp_path, printed, reason):
+    with pytest.raises(NoValue) as failed:
+        run(tmp_path, f"print('{printed}')", "stdout:cost")
+    assert reason in str(failed.value)
 
 
 WRITE = "json.dump({}, open(sys.argv[2], 'w'))"
@@ -141,9 +180,11 @@ def test_a_value_of_an_earlier_trial_is_not_taken(tmp_path, monkeypatch):
     assert run(tmp_path, code, "json:out.json") == 1.0
 
 
-@pytest.mark.parametrize("read", ["", "json:", "json", "stderr", "stdout:x", "csv:x"])
+@pytest.mark.parametrize("read", ["", "json:", "json", "stderr", "stdout:", "stdout: ", "csv:x"])
 def test_where_a_value_can_be(read):
-    with pytest.raises(ValueError, match=r"must be 'stdout', 'json:FILE' or 'json:FILE:key'"):
+    with pytest.raises(
+        ValueError, match=r"must be 'stdout', 'stdout:TEXT', 'json:FILE' or 'json:F"
+    ):
         Command("p {n}", SPACE, read)
 
 

@@ -141,12 +141,24 @@ def test_an_edited_objective_is_refused_until_it_is_allowed(tmp_path, capsys):
     assert len(bq.minimize(two, SPACE, n_trials=5, **options).trials) == 5  # it is stored now
 
 
-def test_a_mended_objective_goes_on_while_nothing_has_brought_a_value(tmp_path):
+def test_a_mended_objective_goes_on_while_nothing_has_brought_a_value(tmp_path, capsys):
     broken = loaded(tmp_path, "def objective(config):\n    return config['y']\n")
     options = {"storage": tmp_path / "r.db", "strategy": "random"}
     assert len(bq.minimize(broken, SPACE, n_trials=2, **options).history.failed) == 2
     mended = loaded(tmp_path, PLAIN)
+    capsys.readouterr()
     assert len(bq.minimize(mended, SPACE, n_trials=4, **options).history.complete) == 2
+    assert "; its failures stay in it; another study name starts afresh" in capsys.readouterr().err
+
+
+def test_a_study_that_has_all_its_trials_says_so(tmp_path, capsys):
+    objective = loaded(tmp_path, PLAIN)
+    options = {"storage": tmp_path / "r.db", "strategy": "random"}
+    bq.minimize(objective, SPACE, n_trials=3, **options)
+    assert len(bq.minimize(objective, SPACE, n_trials=2, **options).trials) == 3
+    said = capsys.readouterr().err
+    assert "study 'bosquet': has 3 trials already; 2 are wanted in all" in said
+    assert "goes on" not in said
 
 
 def test_studies_of_before_take_the_objective_they_are_resumed_with(tmp_path):

@@ -105,7 +105,7 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     assert "11 of them from before" in str(part)
     assert "r.db, study 'bosquet': goes on after 11 trials\n" in capsys.readouterr().err
     bq.minimize(objective, space, n_trials=9, strategy=strategy, storage=tmp_path / "r.db", seed=3)
-    assert "goes on after 14 trials; n_trials=9 counts these too, so nothing is left to run\n" in (
+    assert "has 14 trials already; 9 are wanted in all, so nothing is left to run\n" in (
         capsys.readouterr().err
     )
 
@@ -114,7 +114,7 @@ def test_a_study_that_is_done_is_not_run_again(tmp_path, space, capsys):
     options = {"storage": tmp_path / "r.db", "n_trials": 4, "strategy": "random"}
     first = bq.minimize(value, space, **options)
     again = bq.minimize(value, space, **options | {"strategy": "sobol"})
-    assert "after 4 trials, with the strategy 'sobol' (before: 'random')" in capsys.readouterr().err
+    assert "has 4 trials already; 4 are wanted in all" in capsys.readouterr().err
     assert again.trials == first.trials
     assert again.seed == first.seed
     assert again.stopped == "all 4 trials done"

@@ -2,12 +2,13 @@
 
 import sys
 import types
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 import bosquet as bq
 from bosquet.data import History, Trial
-from bosquet.study.progress import Cell, in_notebook, progress_bar
+from bosquet.study.progress import Bar, Cell, Lines, in_notebook, progress_bar
 
 
 @pytest.fixture
@@ -65,3 +66,45 @@ def test_only_kernels_are_notebooks(cells, monkeypatch):
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: None)
     assert not in_notebook()
     assert not isinstance(progress_bar(None, 3), Cell)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that a test moves on itself."""
+    now = [1000.0]
+    monkeypatch.setattr("bosquet.study.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize(
+    "watcher", [lambda: Lines(None), lambda: Bar(None, 0), lambda: Cell(None, 0)]
+)
+def test_a_trial_that_takes_very_long_is_told_of_once(watcher, cells, clock, capsys):
+    history = History(bq.Space({"x": bq.Int(1, 9)}))
+    with watcher() as watching:
+        for number in range(2):
+            watching.started(Trial(number, {"x": 1 + number}))
+        clock[0] += 500
+        watching.waiting(history)  # perhaps the program always takes that long
+        assert "has been running" not in capsys.readouterr().err
+        begun = datetime(2026, 1, 1, tzinfo=UTC)
+        ended = Trial(0, {"x": 1}, started=begun, ended=begun + timedelta(seconds=7))
+        history = history.with_trial(ended.completed(bq.Evaluation(1.0)))
+        watching.ended(history.trials[0], history)
+        capsys.readouterr()
+        for _ in range(2):
+            watching.waiting(history)
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        said.count("trial 1 has been running for 8 min 20 s, the longest before it 7 s; a lim") == 1
+    )
+    assert "trial 0 has been running" not in said
+
+
+def test_a_first_trial_that_hangs(clock, capsys):
+    history = History(bq.Space({"x": bq.Int(1, 9)}))
+    lines = Lines(5)
+    lines.started(Trial(0, {"x": 1}))
+    clock[0] += 700
+    lines.waiting(history)
+    assert "trial 0 has been running for 11 min 40 s; a limit (--trial" in capsys.readouterr().err

@@ -309,3 +309,12 @@ def test_ctrl_c_in_a_parallel_run(tmp_path):
     result = bq.minimize(plain, SPACE, allow_changed=True, **options)
     assert [t.number for t in result.trials] == list(range(8))
     assert all(t in result.trials for t in first.trials)
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_a_trial_that_may_hang_is_told_of(limit, monkeypatch, capsys):
+    monkeypatch.setattr("bosquet.study.workers.LOOK_EVERY", 0.01)
+    monkeypatch.setattr("bosquet.study.progress.LONG_FIRST", 0.0)
+    bq.minimize(slow, SPACE, n_trials=1, n_jobs=2, trial_timeout=limit, progress=True, seed=0)
+    said = "trial 0 has been running for" in capsys.readouterr().err
+    assert said == (limit is None)

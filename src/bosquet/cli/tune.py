@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from bosquet.cli.arguments import add_command, complain, positive, program, seed
 from bosquet.errors import EvaluationError
 from bosquet.strategies import STRATEGIES
 
+_INTERRUPTED = 130  # the exit code, as of shells
 _EXAMPLES = """\
 examples:
   bosquet tune train.py:objective --space train.py:space --trials 60
@@ -17,6 +22,8 @@ examples:
       --trial-timeout 10m
   bosquet tune --space space.json --trials 100 --direction maximize \\
       --command "solver --alpha {alpha} {?restarts:--restarts {restarts}}"
+  bosquet tune --space space.json --trials 100 --read "stdout:objective:" \\
+      --command "solver --alpha {alpha} {?fast=true:--fast}"
   bosquet tune --space space.json --trials 100 --jobs 4 \\
       --command "sim --x {x} --out out/{trial}.json" \\
       --read json:out/{trial}.json:metrics.loss
@@ -36,6 +43,7 @@ exit codes:
   1    no trial has returned a value, or one failed with --on-failure raise
   2    bad input
   130  interrupted (Ctrl-C); the message says how to go on
+  143  the same, by SIGTERM (kill, a batch system)
 """
 
 
@@ -67,7 +75,8 @@ def _add_objective(tune: argparse.ArgumentParser) -> None:
         "--read",
         metavar="WHERE",
         help="the value of --command: 'stdout' (its last line that is not empty; the default), "
-        "'json:FILE' or 'json:FILE:key.below' (a file it writes; {trial} in FILE is the number)",
+        "'stdout:TEXT' (the number after the last TEXT that it prints), 'json:FILE' or "
+        "'json:FILE:key.below' (a file it writes; {trial} in FILE is the number of the trial)",
     )
     tune.add_argument("--space", required=True, metavar="FILE.json|FILE.py:NAME")
 
@@ -131,7 +140,32 @@ def _duration(text: str) -> float:
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
 
 
+@contextmanager
+def _terminated() -> Iterator[list[int]]:
+    """Makes SIGTERM an interruption like Ctrl-C; the list has its number once it has come."""
+    come: list[int] = []
+
+    def interrupt(number: int, _: Any) -> None:
+        come.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
+        yield come
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield come
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _tune(options: argparse.Namespace) -> int:
+    with _terminated() as come:
+        code = _tuned(options)
+    return 128 + come[0] if come and code == _INTERRUPTED else code
+
+
+def _tuned(options: argparse.Namespace) -> int:
     if (options.objective is None) == (options.command is None):
         options.error("give FILE.py:NAME or --command, one of them")
     if options.read is not None and options.command is None:
@@ -164,7 +198,7 @@ def _tune(options: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt:  # before the first trial
         print_interrupted(again)
-        return 130
+        return _INTERRUPTED
     except EvaluationError as error:
         complain(str(error))
         return 1
@@ -173,5 +207,5 @@ def _tune(options: argparse.Namespace) -> int:
     show = command_line([*program(), "show", options.storage, *name], address)
     print_result(result, again, show)
     if result.stopped == "interrupted":
-        return 130
+        return _INTERRUPTED
     return 0 if result.history.best is not None else 1

@@ -43,6 +43,11 @@ class Component:
             self.kind == "constant"
         ):
             raise ValueError(f"component {self.name!r}: features and length-scales disagree")
+        if self.kind != "constant" and self.kind not in SHAPES:
+            raise ValueError(
+                f"component {self.name!r}: kind={self.kind!r} must be one of "
+                f"{', '.join(map(repr, SHAPES))}; a shape of your own goes into SHAPES first"
+            )
 
     def cross(self, A: Array, B: Array, eta: Array) -> Array:
         """The covariance between rows where the component is active: (len(A), len(B))."""

@@ -24,6 +24,13 @@ _FEW = 32  # up to here an ordered discrete dimension also has an overlap
 
 @dataclass(frozen=True)
 class Feature:
+    """One way to compare two values of a parameter: ``kind`` is ``"difference"`` or ``"overlap"``.
+
+    Args:
+        dimension: the column of unit rows that holds the parameter.
+        kind: the squared difference, for anything with an order; or 0 when equal and 1 when not.
+    """
+
     dimension: int
     kind: Literal["difference", "overlap"]
 

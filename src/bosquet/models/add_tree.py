@@ -100,7 +100,12 @@ def _vertex(
 
 
 def own_features(space: Space, node: Node) -> tuple[Feature, ...]:
-    """The features of a node's own variables, branching choices left out."""
+    """The features of a node's own variables, branching choices left out.
+
+    Args:
+        space: the space.
+        node: one of its ``nodes``.
+    """
     return tuple(
         feature for index in node.variables for feature in features_of(space.dimensions[index])
     )

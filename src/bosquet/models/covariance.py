@@ -22,6 +22,11 @@ class Covariance:
     """Components that live on the nodes of a space, and read its unit rows as they are.
 
     Subclasses let components live on other groups of rows, or embed rows first.
+
+    Args:
+        space: the space.
+        components: the terms of the sum, as a `SumBuilder` has collected them.
+        hyper: their hyper-parameters with priors, `SumBuilder.hyperparameters`.
     """
 
     embeds: ClassVar[bool] = False

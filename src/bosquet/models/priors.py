@@ -159,6 +159,12 @@ class SumBuilder(PriorBuilder):
 
     Variances are those of a role and length-scales those of one common value, each times a
     deviation; with ``tied=False`` every one has the whole prior for itself.
+
+    Args:
+        kind: the shape of every component that has features, a name of `SHAPES`.
+        tied: whether variances and length-scales lean on common values.
+        feature_sd: how far the logarithm of a feature's length-scale may be from the common one,
+            as a standard deviation.
     """
 
     def __init__(
@@ -184,7 +190,24 @@ class SumBuilder(PriorBuilder):
         return self.theta(f"{feature.kind} {feature.dimension}", Prior(0.0, self._feature_sd))
 
     def add(self, name: str, node: int, features: tuple[Feature, ...], role: Role) -> None:
-        """A component on a node, or on another group of rows."""
+        """Adds a component on a node, or on another group of rows.
+
+        Args:
+            name: tells its hyper-parameters from those of others; components with the same name
+                share them.
+            node: `Node.index` of the node where it is active.
+            features: what it sees, as `own_features` gives it; none for a constant.
+            role: which prior its variance has: ``"own"`` (wide), ``"chain"`` (shrunk away unless
+                the data need it) or ``"constant"``.
+        """
+        if role not in _ROLES:
+            raise ValueError(f"role={role!r} must be one of {', '.join(map(repr, _ROLES))}")
+        for feature in features:
+            if not isinstance(feature, Feature):
+                raise TypeError(
+                    f"component {name!r}: a feature is a Feature, as own_features gives it, "
+                    f"not {feature!r}"
+                )
         deviation = Prior(0.0, VARIANCE_SD) if self._tied else _ROLES[role]
         own = self.theta(f"variance {name}", deviation)
         variance = self.eta([self._common[role], own] if self._tied else [own])

@@ -11,6 +11,7 @@ from bosquet.space.parameter import Choice, Float, Int, Parameter
 from bosquet.space.tree import Parameters
 
 SCHEMA = 1
+_FLAGS = ("bool", "boolean", "flag")  # types that people try
 
 
 def space_to_dict(
@@ -61,6 +62,10 @@ def space_from_dict(
     """The arguments of a Space. ``functions`` stand in for the ones that were not stored."""
     if not isinstance(data, Mapping) or "parameters" not in data:
         raise SpaceError("a stored space is a dict with 'schema' and 'parameters'")
+    if "schema" not in data:
+        raise SpaceError(
+            f"the version of the format is missing: put \"schema\": {SCHEMA} beside 'parameters'"
+        )
     if data.get("schema") != SCHEMA:
         raise SpaceError(
             f"schema={data.get('schema')!r}: this version of bosquet reads schema {SCHEMA}"
@@ -89,14 +94,20 @@ def _parameter_from_dict(data: Any, name: str) -> Parameter:
         raise SpaceError(f"{name}: {error}") from None
     except TypeError as error:  # a missing or an unknown field
         raise SpaceError(f"{name}: {str(error).partition('() ')[2] or error}") from None
-    raise SpaceError(f"{name}: type={kind!r} must be 'float', 'int' or 'choice'")
+    flag = "; a flag is a choice with the options [false, true]" if kind in _FLAGS else ""
+    raise SpaceError(f"{name}: type={kind!r} must be 'float', 'int' or 'choice'{flag}")
 
 
 def _choice_from_dict(fields: dict[str, Any]) -> Choice:
     options = fields.pop("options", None)
     branches = fields.pop("branches", [])
-    if not isinstance(options, list) or not isinstance(branches, list):
-        raise SpaceError("a choice needs a list of 'options' (and, if any, of 'branches')")
+    if not isinstance(options, list):
+        raise SpaceError(f"a choice needs a list of 'options', not {options!r}")
+    if not isinstance(branches, list):
+        raise SpaceError(
+            'branches must be a list such as [{"options": ["a"], "parameters": {...}}], where '
+            "options are those of the choice that have these parameters"
+        )
     plain = Choice(options, **fields)  # also checks the options before they become keys
     subspaces: dict[Any, dict[str, Parameter]] = {option: {} for option in plain.options}
     for branch in branches:

@@ -85,6 +85,10 @@ def get(strategy: str | Strategy) -> Strategy:
                 f"strategy={strategy!r}: {name!r} has no version {version!r}; use {name!r}, or "
                 f"{known}"
             )
+    if isinstance(strategy, type) and issubclass(strategy, Strategy):
+        raise ValueError(
+            f"strategy={strategy.__name__} is a class; make one with {strategy.__name__}()"
+        )
     more = ", one of these with '.paper' behind it, or a Strategy instance"
     raise ValueError(must_be_one_of("strategy", strategy, sorted(STRATEGIES), more))
 

@@ -70,15 +70,22 @@ _OPTIMISM = LowerBound(2.0)  # by which nodes are judged when paths are too many
 class AddTree(CovarianceStrategy):
     """An additive GP over the nodes of a space; expected improvement path by path.
 
-    ``interactions`` are components over all variables along a path (Appendix E), ``constants`` a
-    level for each option of a branching choice; None: as the model has them. ``model="paper"`` has
-    neither: its squared exponentials are fitted by maximum likelihood, without ties between nodes.
-    ``model="released"`` is that of the authors' code, with all variances one. ``acquisition`` may
-    also be ``"node-ucb"``, the paper's sum of per-node bounds, which needs a model without
-    interactions. ``beta`` is the squared width of the bound of ``"ucb"`` and ``"node-ucb"``; None:
-    the paper's 0.2 d log(2 t). Fits of the last two models start at so many random points as
-    ``restarts`` says, up to 100 trials; None: at the last fit. The other arguments are those of
-    every `GPStrategy`.
+    The other arguments are those of every `GPStrategy` and `CovarianceStrategy`.
+
+    Args:
+        acquisition: beside ``"logei"`` and ``"ucb"`` also ``"node-ucb"``, the paper's sum of
+            per-node bounds, which needs a model without interactions.
+        model: ``"hierarchical"``; ``"paper"``, squared exponentials fitted by maximum likelihood
+            without ties between nodes, interactions or constants; or ``"released"``, the model of
+            the authors' code, with all variances one.
+        interactions: whether there are components over all variables along a path (Appendix E);
+            None: as the model has them.
+        constants: whether each option of a branching choice has a level of its own; None: as the
+            model has them.
+        beta: the squared width of the bounds of ``"ucb"`` and ``"node-ucb"``; None: the paper's
+            0.2 d log(2 t).
+        restarts: from how many random points fits of ``"paper"`` and ``"released"`` start, up to
+            100 trials; None: from the last fit.
     """
 
     name: ClassVar[str] = "add-tree"

@@ -111,19 +111,19 @@ class GraphSetting(Setting):
 class Additive(GPStrategy[SpacePosterior]):
     """An additive GP over groups of variables that may overlap.
 
-    The groups are given by name (``groups=[("a", "b"), ("b", "c")]``; a variable in none of them is
-    alone), or ``graph`` says where they come from: ``"learned"`` from the trials (Algorithm 3,
-    every so often: ``learning``), ``"disjoint"`` likewise but without overlap, ``"random-tree"``
-    drawn anew in every ask, ``"full"`` one group of all. Groups that together connect some
-    variables pairwise count as one group of these.
+    On conditional spaces groups join variables of one node. Other arguments: `GPStrategy`.
 
-    ``acquisition="ucb"`` is the sum of the groups' own bounds, maximised by message passing, which
-    has no place for a ``residual`` (None: one where it fits). ``model="paper"`` has squared
-    exponentials with the hyper-parameters that Algorithm 3 has sampled, and is searched on a grid.
-    ``max_eval`` is how often message passing may evaluate the bound of one group (None: 1,000 with
-    ``model="paper"``, 400 otherwise); that grid has its root as levels. On conditional spaces
-    groups join variables of the same node. ``near_good`` is that of `CovarianceStrategy`.
-    The other arguments are those of every `GPStrategy`.
+    Args:
+        acquisition: ``"logei"``, or ``"ucb"``: the sum of the groups' own bounds.
+        groups: names of parameters that interact, such as ``[("a", "b"), ("b", "c")]``; others
+            stand alone. Groups that connect some variables pairwise count as one group of these.
+        graph: where groups come from: ``"learned"`` from the trials (Algorithm 3), ``"disjoint"``
+            likewise without overlap, ``"random-tree"`` in every ask, ``"full"``: one group of all.
+        learning: how and how often a graph is learned.
+        residual: whether there is also a component of all variables (not with ``"ucb"``).
+        max_eval: evaluations of a group's bound in message passing; None: 400 (paper: 1,000).
+        model: ``"hierarchical"``, or ``"paper"``: sampled, and a grid of sqrt(max_eval) levels.
+        near_good: as of `CovarianceStrategy`.
     """
 
     name: ClassVar[str] = "additive"

@@ -113,7 +113,11 @@ class Proposal:
 
 
 class Batch:
-    """The proposals made so far in one ask, and what they mean for the next one."""
+    """The proposals made so far in one ask, and what they mean for the next one.
+
+    Args:
+        task: as it was before the first proposal.
+    """
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -189,6 +193,11 @@ class SequentialStrategy(Strategy):
 
         It ends where nothing more is found. When it ends without any, as while there are too few
         trials for a model, the space-filling design proposes.
+
+        Args:
+            batch: the task (``batch.task``; ``batch.now`` with the proposals made so far pending)
+                and what is not to be proposed again (``batch.taken``).
+            rng: where everything random comes from.
         """
 
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
@@ -232,6 +241,10 @@ def _wanted(strategy: Strategy, task: Task, n: int, rng: np.random.Generator) ->
         return []
     wanted = []
     for proposal in proposals:
+        if not isinstance(proposal, Proposal):
+            raise TypeError(
+                f"strategy {strategy.name!r} proposed {proposal!r}; it must be a Proposal(config)"
+            )
         try:
             config = task.space.validate(proposal.config)
         except ConfigError as error:
@@ -259,6 +272,12 @@ def design(
     With ``defaults_first``, coordinates are the declared defaults, or the middle of a range, until
     every branch has been seen: a good branch is then not judged by an unlucky draw. Categories
     without a default take turns, since no option of theirs is in the middle.
+
+    Args:
+        task: all that is known.
+        n: how many are wanted; there may be fewer when fewer are left.
+        rng: breaks ties between paths, and draws where a point is taken or forbidden.
+        defaults_first: whether to begin at the defaults of every branch.
     """
     points = sobol(len(task.space), task.seed, task.index, n)
     visits = _Visits(task)

@@ -97,13 +97,16 @@ _RESTARTS = 10  # of the published fit
 class BOinG(SequentialStrategy):
     """Forest acquisition, subregion around its maximum, local acquisition inside.
 
-    Up to ``points_per_dimension`` trials per variable there is a GP on all trials; from there on a
-    subregion holds at least so many. ``model`` is the one inside: ``"lgpga"``,
-    ``"local"`` (points inside only) or ``"full"`` (all points). ``log_cost`` trains the forest on
-    logarithms, for costs with a heavy tail. ``local_targets=False`` standardises by all trials.
-    Every ``explore_every``-th trial (None: never) explores where `AddTree` would. ``early`` is what
-    proposes until then, `AddTree` by default. ``published`` takes the model, the units and the
-    switches of the paper's authors.
+    Args:
+        model: the one inside the subregion: ``"lgpga"`` (the points inside, and inducing points
+            for the others), ``"local"`` (points inside only) or ``"full"`` (all points).
+        points_per_dimension: up to so many trials per variable there is a GP on all trials; from
+            there on a subregion holds at least that many.
+        log_cost: whether the forest is trained on logarithms, for costs with a heavy tail.
+        local_targets: whether targets are standardised by the trials inside, or by all.
+        explore_every: every so many trials one explores where `AddTree` would; None: never.
+        early: what proposes before there are trials enough; None: `AddTree`.
+        published: whether to take the model, the units and the switches of the paper's authors.
     """
 
     name: ClassVar[str] = "boing"
@@ -276,7 +279,7 @@ class BOinG(SequentialStrategy):
 
 
 class BOinGPlus(BOinG):
-    """BOinG, which hands over to TuRBO the more often the longer it finds nothing better.
+    """BOinG, which hands over to TuRBO more and more often the longer it finds nothing better.
 
     TuRBO looks in the largest of 20 subregions, from the trials that are there, and hands back when
     it has found something better, or in turn finds nothing.

@@ -37,6 +37,7 @@ class Setting:
     """What is chosen by evidence, beside theta."""
 
     kernel: Kind
+    """The name of a shape."""
     lam: float = 1.0
     """Of the Yeo-Johnson transform; 1 is none."""
 

@@ -37,6 +37,12 @@ def fresh_configs(
     With noise nothing is taken, and the same configuration may come twice. Raises SpaceExhausted
     when all are taken, NothingFound when none was found although there may be some, and SpaceError
     when the constraints allow nothing at all.
+
+    Args:
+        task: says what has been tried, what is pending, and which candidates there are.
+        n: how many are wanted.
+        rng: where everything random comes from.
+        taken: keys of configurations not to be returned; by default `Task.taken`.
     """
     taken = task.taken if taken is None else taken
     if task.candidates is not None:

@@ -43,15 +43,21 @@ _NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 class GPStrategy(SequentialStrategy, Generic[P]):
     """A Gaussian process on all trials; an acquisition function maximised on each path.
 
-    ``acquisition`` is ``"logei"`` or ``"ucb"``. ``kernel="evidence"`` takes Matern-5/2 or the
-    squared exponential, whichever explains the data better so far. Every ``explore_every``-th trial
-    (None: never) is a point of the space-filling design on a path visited least, unless the space
-    is one box of continuous variables: a model that is sure of itself on few points must not give
-    up a branch for ever. For the same reason it is every second one, on any space, while the model
-    sees nothing left to gain. ``defaults_first``: the first trials are the defaults (else the first
-    option, the middle of a range) of every branch. ``transforms`` are of the targets (Yeo-Johnson),
-    chosen by evidence. ``incumbent`` is what an improvement is measured from: the lowest value
-    that the model predicts at a trial, or the lowest ``"observed"``.
+    Args:
+        acquisition: ``"logei"``, the logarithm of the expected improvement, or ``"ucb"``, a
+            confidence bound.
+        kernel: ``"matern52"``, ``"se"`` (the squared exponential), or ``"evidence"``: whichever
+            of them explains the data better so far.
+        explore_every: every so many trials one is a point of the space-filling design on a path
+            visited least (None: never), unless the space is one box of continuous variables: a
+            model that is sure of itself on few points must not give up a branch for ever. For the
+            same reason it is every second trial, on any space, while the model sees nothing left
+            to gain.
+        defaults_first: whether the first trials are the defaults of every branch (where none are
+            declared, the first option or the middle of a range).
+        transforms: whether a Yeo-Johnson transform of the targets may be chosen by evidence.
+        incumbent: what an improvement is measured from: the lowest value that the model
+            ``"predicted"`` at a trial, or the lowest ``"observed"``.
     """
 
     setting_class: ClassVar[type[Setting]] = Setting
@@ -210,9 +216,12 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 class CovarianceStrategy(GPStrategy[AdditivePosterior]):
     """A strategy whose model is a sum of components.
 
-    ``warp=True`` bends the axis of every continuous variable as the data want it. With
-    ``near_good`` and ``acquisition="logei"`` proposals keep away from the ends of ranges, and near
-    what was good, while trials are few (`models.good_places`).
+    The other arguments are those of every `GPStrategy`.
+
+    Args:
+        warp: True bends the axis of every continuous variable as the data want it.
+        near_good: whether proposals keep away from the ends of ranges, and near good trials,
+            while trials are few (with ``acquisition="logei"``; `models.good_places`).
     """
 
     warp: bool | WarpName = False
@@ -227,7 +236,12 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
 
     @abstractmethod
     def covariance(self, space: Space, setting: Setting) -> Covariance:
-        """The covariance on a space; theta means the same for every setting."""
+        """The covariance on a space; hyper-parameters mean the same for every setting.
+
+        Args:
+            space: what is searched.
+            setting: what is chosen by evidence: ``setting.kernel`` is the name of a shape.
+        """
 
     def check_space(self, space: Space) -> None:
         self.covariance(space, self.setting_class("matern52"))

@@ -100,15 +100,22 @@ _AGAIN = 256  # rows of a leaf that are then scored by all of them
 class HTBO(GPStrategy[TreedPosterior]):
     """Gaussian processes on the leaves of a CART; expected improvement leaf by leaf.
 
-    For functions that are flat here and jagged there, and noise that differs from place to place.
-    A leaf has at least ``least`` trials. ``inference`` of its hyper-parameters is ``"map"``, or
-    ``"mcmc"``: the improvement is then averaged over the samples. ``leaf_only`` leaves predict from
-    their own trials. With ``earned`` a leaf keeps the hyper-parameters of all trials unless its own
-    predict its trials better, each from all others. ``warp`` bends the axis of every continuous
-    variable. ``search="grid"`` takes the paper's Sobol grid instead of points of each leaf.
-    ``exact=True`` has no limits on what is computed with many trials. ``model="paper"`` has
-    Spearmint's priors, a mean in every leaf and, with ``warp=True``, Beta warps. The other
-    arguments are those of every `GPStrategy`.
+    For functions that are flat in one place and jagged in another, and noise that differs from
+    place to place. The other arguments are those of every `GPStrategy`.
+
+    Args:
+        least: how many trials a leaf has at least.
+        inference: of the hyper-parameters of a leaf: ``"map"``, their best values, or ``"mcmc"``,
+            samples over which the improvement is averaged.
+        leaf_only: whether a leaf predicts from its own trials alone.
+        earned: whether a leaf keeps the hyper-parameters of all trials unless its own predict its
+            trials better, each from all others.
+        warp: True bends the axis of every continuous variable, in every leaf its own way;
+            ``"beta"`` by the Beta distribution, as in the paper.
+        search: ``"box"``, points of each leaf, or ``"grid"``, the paper's Sobol grid.
+        exact: whether everything is computed exactly, however many trials there are.
+        model: ``"hierarchical"``, or ``"paper"``: Spearmint's priors, a mean in every leaf and,
+            with ``warp=True``, Beta warps.
     """
 
     name: ClassVar[str] = "htbo"

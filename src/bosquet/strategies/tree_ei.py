@@ -63,18 +63,23 @@ _TOLD = 5  # path EIs in the info
 class TreeEI(GPStrategy[TreePosterior]):
     """A GP per leaf tied together by random weights at inner nodes; EI in two steps.
 
-    ``features`` says how shared variables enter these weights (``"raw"``: as they are, the paper;
-    ``"linear"``: centred, beside a level), ``leaf`` whether the GP of a leaf sees its ``"own"``
-    variables only (the paper) or all of its ``"path"``, ``offsets`` whether the level of a leaf is
-    a ``"scalar"`` by maximum likelihood (the paper) or ``"normal"``, shrunk. Step 1 ranks paths by
-    path EI; step 2 maximises EI on the ``k`` best of them, with the shared variables free or
-    (``refine_shared=False``) as step 1 left them; ``search="full"`` maximises it on all of them.
+    Step 1 ranks paths by path EI, step 2 maximises EI on the best of them. Up to 64 paths are all
+    ranked; beyond that, one ask looks at those of the best trials, at paths that are best under
+    draws of the weights, and at random ones. The other arguments are those of every `GPStrategy`.
 
-    Up to 64 paths are all ranked. Beyond, one ask looks at those of the best trials, at paths
-    that are best under draws of the weights, and at random ones.
-
-    ``model="paper"`` is fitted by maximum likelihood without ties or priors, and begins with one
-    trial per path (64 at most). The other arguments are those of every `GPStrategy`.
+    Args:
+        features: how shared variables enter the weights: ``"fourier"``, ``"linear"`` (centred,
+            beside a level) or ``"raw"`` (as they are, the paper).
+        leaf: whether the GP of a leaf sees its ``"own"`` variables only (the paper) or all of its
+            ``"path"``.
+        offsets: whether the level of a leaf is ``"normal"``, shrunk towards a common one, or a
+            ``"scalar"`` by maximum likelihood (the paper).
+        search: ``"two-step"``, or ``"full"``: EI is maximised on all paths.
+        k: how many paths step 2 looks at.
+        refine_shared: whether step 2 may move the shared variables, or leaves them where step 1
+            put them.
+        model: ``"hierarchical"``, or ``"paper"``: maximum likelihood without ties or priors,
+            beginning with one trial per path (64 at most).
     """
 
     name: ClassVar[str] = "tree-ei"

@@ -163,9 +163,12 @@ def trust_region(
 class Turbo(SequentialStrategy):
     """A trust region around the best trial, which grows with success and shrinks without.
 
-    ``acquisition`` is ``"logei"`` or ``"thompson"``; the latter looks at ``most_points`` points at
-    most. The region restarts from a new design when its length falls below ``least_length``.
-    ``published`` takes the Gaussian process of the paper's authors, and Sobol points.
+    Args:
+        acquisition: ``"logei"``, or ``"thompson"``: the minimum of a function drawn from the
+            posterior.
+        most_points: at how many points ``"thompson"`` looks at most.
+        least_length: the region restarts from a new design when its length falls below this.
+        published: whether to take the Gaussian process of the paper's authors, and Sobol points.
     """
 
     name: ClassVar[str] = "turbo"

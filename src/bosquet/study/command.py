@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bosquet.space import Space
 from bosquet.study.evaluate import NoValue
@@ -23,6 +24,12 @@ from bosquet.study.template import TRIAL, Template
 _TAIL_BYTES = 65_536  # of an output that are looked at
 _TAIL_LINES = 3  # of stderr that a reason shows, shortened to
 _TAIL_LENGTH = 300
+# A number after a text and, it may be, a colon or an equals sign. One that goes on in another way
+# ("1,234", "1.5D+03") would be read wrongly.
+_NUMBER = re.compile(
+    r"\s*[:=]?\s*([+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|nan|inf(?:inity)?))(?![\w.]|,\d)",
+    re.IGNORECASE,
+)
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and the like
 
 
@@ -39,15 +46,16 @@ class Command:
             trial.
         space: the space whose parameters the template names; it is checked against it.
         read: where the value is: ``"stdout"`` (the last line that is not empty, a number and
-            nothing else), ``"json:FILE"`` or ``"json:FILE:key"``, the number in a JSON file that
-            the program writes anew each time, at a key with dots for what is nested. ``{trial}`` in
-            FILE is the trial's number.
+            nothing else), ``"stdout:TEXT"`` (the number after the last TEXT that is printed),
+            ``"json:FILE"`` or ``"json:FILE:key"``, the number in a JSON file that the program
+            writes anew each time, at a key with dots for what is nested. ``{trial}`` in FILE is the
+            trial's number.
     """
 
     def __init__(self, template: str, space: Space, read: str = "stdout") -> None:
         self._template = Template(template, space)
         self._read = read
-        self._json = _json_place(read)
+        self._place = _place(read)
         scratch = tempfile.mkdtemp(prefix="bosquet-")
         weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         self._scratch = Path(scratch)  # where outputs go, so that a killed program leaves them
@@ -62,7 +70,7 @@ class Command:
     @property
     def shares_its_file(self) -> bool:
         """Whether all trials write the same file, so that only one may run at a time."""
-        return self._json is not None and f"{{{TRIAL}}}" not in self._json.file
+        return isinstance(self._place, _JsonPlace) and f"{{{TRIAL}}}" not in self._place.file
 
     def check_program(self) -> None:
         """Raises if the program is not there, as far as that can be known here and now."""
@@ -81,14 +89,16 @@ class Command:
         words = self.words(config, trial)
         stdout, stderr = self._outputs(trial)
         self._scratch.mkdir(exist_ok=True)  # it may be another machine
-        if self._json is not None:
-            self._json.expect(trial)
+        self._place.expect(trial)
         try:
             with stdout.open("wb") as out, stderr.open("wb") as err:
                 code = _run(words, out, err)
             if code:
                 raise NoValue(_ending(code))
-            return _last_number(stdout) if self._json is None else self._json.read(trial)
+            value = self._place.read(trial, stdout)
+            if not math.isfinite(value):
+                raise NoValue(f"no value: the program gave {value}")
+            return value
         except NoValue as failed:
             raise NoValue(f"{failed}{self.last_words(trial)}") from None
         finally:
@@ -129,17 +139,62 @@ def signal_name(number: int) -> str:
 # -- what a program leaves -------------------------------------------------------------------
 
 
-def _last_number(stdout: Path) -> float:
-    lines = _last_lines(stdout)
-    if not lines:
-        raise NoValue("no value: stdout is empty")
-    try:
-        return float(lines[-1])
-    except ValueError:
-        shown = lines[-1][:80]
-        raise NoValue(
-            f"no value: the last line of stdout must be a number alone, not {shown!r}"
-        ) from None
+class _Place(Protocol):
+    """Where the value of a trial is."""
+
+    def expect(self, trial: int) -> None:
+        """Makes sure that what an earlier trial left is not taken for this one's."""
+
+    def read(self, trial: int, stdout: Path) -> float:
+        """The value, or NoValue with the reason."""
+
+
+@dataclass(frozen=True)
+class _LastLine:
+    """The last line of stdout, a number alone."""
+
+    def expect(self, trial: int) -> None:
+        pass
+
+    def read(self, trial: int, stdout: Path) -> float:  # noqa: ARG002 - other places need it
+        lines = _last_lines(stdout)
+        if not lines:
+            raise NoValue("no value: stdout is empty")
+        try:
+            return float(lines[-1])
+        except ValueError:
+            shown = lines[-1][:80]
+            raise NoValue(
+                f"no value: the last line of stdout must be a number alone, not {shown!r} "
+                "(read 'stdout:TEXT' takes the number after a text)"
+            ) from None
+
+
+@dataclass(frozen=True)
+class _AfterText:
+    """The number that follows a text, where that is printed last."""
+
+    text: str
+
+    def expect(self, trial: int) -> None:
+        pass
+
+    def read(self, trial: int, stdout: Path) -> float:  # noqa: ARG002 - other places need it
+        last = None
+        with stdout.open(encoding="utf-8", errors="replace") as opened:
+            for line in opened:
+                clean = _printable(line)
+                if self.text in clean:
+                    last = clean.rpartition(self.text)[2]
+        if last is None:
+            raise NoValue(f"no value: {self.text!r} is nowhere in stdout")
+        number = _NUMBER.match(last)
+        if number is None:
+            shown = last.strip()[:80]
+            raise NoValue(
+                f"no value: a number must follow the last {self.text!r} in stdout, not {shown!r}"
+            )
+        return float(number[1])
 
 
 @dataclass(frozen=True)
@@ -153,11 +208,10 @@ class _JsonPlace:
         return Path(self.file.replace(f"{{{TRIAL}}}", str(trial)))
 
     def expect(self, trial: int) -> None:
-        """Makes sure that what an earlier trial left is not taken for this one's."""
         if self.path(trial).exists():
             os.utime(self.path(trial), (0, 0))
 
-    def read(self, trial: int) -> float:
+    def read(self, trial: int, stdout: Path) -> float:  # noqa: ARG002 - other places need it
         path = self.path(trial)
         try:
             if path.stat().st_mtime == 0:
@@ -184,14 +238,18 @@ def _below(data: Any, key: str, path: Path) -> Any:
     raise NoValue(f"no value: {path} has no {key!r}, only {there}")
 
 
-def _json_place(read: str) -> _JsonPlace | None:
+def _place(read: str) -> _Place:
     kind, _, place = read.partition(":")
+    if read == "stdout":
+        return _LastLine()
+    if kind == "stdout" and place.strip():
+        return _AfterText(place)
     file, _, key = place.partition(":")
     if kind == "json" and file:
         return _JsonPlace(file, key)
-    if read != "stdout":
-        raise ValueError(f"read={read!r} must be 'stdout', 'json:FILE' or 'json:FILE:key'")
-    return None
+    raise ValueError(
+        f"read={read!r} must be 'stdout', 'stdout:TEXT', 'json:FILE' or 'json:FILE:key'"
+    )
 
 
 def _tail(file: Path) -> str:
@@ -208,6 +266,9 @@ def _last_lines(file: Path) -> list[str]:
             text = opened.read().decode("utf-8", "replace")
     except FileNotFoundError:  # it never began
         return []
-    text = _ESCAPES.sub("", text)
-    lines = ("".join(c if c.isprintable() else " " for c in line) for line in text.splitlines())
-    return [line.strip() for line in lines if line.strip()]
+    lines = (_printable(line).strip() for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+def _printable(line: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in _ESCAPES.sub("", line))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from bosquet.errors import SpaceError
@@ -106,12 +106,20 @@ def load(place: str, what: str) -> Any:
     path, name = _split(place, what)
     module = module_of(path)
     if not hasattr(module, name):
-        public = [key for key in vars(module) if not key.startswith("_")]
+        public = [key for key, value in vars(module).items() if _is_own(key, value, module)]
         raise ValueError(
             f"{place}: the file has no {name!r}, only {listed(public) or 'nothing'}"
             f"{did_you_mean(name, public)}"
         )
     return getattr(module, name)
+
+
+def _is_own(name: str, value: Any, module: ModuleType) -> bool:
+    """Whether somebody may have meant this name of a file: not what it imports."""
+    if name.startswith("_") or isinstance(value, ModuleType):
+        return False
+    is_defined = isinstance(value, type | FunctionType)
+    return not is_defined or value.__module__ == module.__name__
 
 
 def _split(place: str, what: str) -> tuple[Path, str]:

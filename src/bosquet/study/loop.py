@@ -63,8 +63,11 @@ class Loop:
             if not self._running:
                 self._stopped = self._stopped or hopeless
                 return
-            for trial, outcome in self.runner.wait():
+            ended = self.runner.wait()
+            for trial, outcome in ended:
                 self._end(trial, outcome)
+            if not ended:
+                self.watcher.waiting(self.optimizer.history)
 
     def _start(self, deadline: float) -> str:
         """Starts a trial; where there is none to start, says why."""

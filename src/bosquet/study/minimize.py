@@ -142,7 +142,7 @@ def minimize(
             ledger = Stored(store, optimizer, n_trials)
             resumed = len(optimizer.history)
             if resumed and progress is not False:
-                say(_goes_on(store, resumed, n_trials))
+                say(_goes_on(store, optimizer.history, n_trials))
         stack.callback(runner.close)
         watcher = stack.enter_context(progress_bar(progress, n_trials, resumed))
         try:
@@ -167,16 +167,20 @@ def minimize(
     return result
 
 
-def _goes_on(store: OptunaStore, resumed: int, n_trials: int | None) -> str:
+def _goes_on(store: OptunaStore, history: History, n_trials: int | None) -> str:
     """What is said when a stored study goes on, and what has changed since."""
     before, now = store.stored, store.header
-    text = f"{store.where}: goes on after {counted_text(resumed, 'trial')}"
+    trials = counted_text(len(history), "trial")
+    if n_trials is not None and len(history) >= n_trials:
+        wanted = f"{n_trials} are wanted in all, so nothing is left to run"
+        return f"{store.where}: has {trials} already; {wanted}"
+    text = f"{store.where}: goes on after {trials}"
     if now.strategy != before.strategy:
         text += f", with the strategy {now.strategy!r} (before: {before.strategy!r})"
-    notes = [text, *before.objective_changes(now)]
-    if n_trials is not None and resumed >= n_trials:
-        notes.append(f"n_trials={n_trials} counts these too, so nothing is left to run")
-    return "; ".join(notes)
+    changed = before.objective_changes(now)
+    if changed and not history.complete:
+        changed.append("its failures stay in it; another study name starts afresh")
+    return "; ".join([text, *changed])
 
 
 def maximize(

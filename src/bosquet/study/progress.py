@@ -16,6 +16,9 @@ from bosquet.text import counted_text, duration_text, printable
 
 LINE_EVERY = 10.0  # seconds
 REDRAW_EVERY = 0.5
+LONG = 60.0  # seconds, at least, and
+LONGER = 10.0  # times as long as the longest trial so far: a trial that perhaps hangs
+LONG_FIRST = 600.0  # seconds, where no trial has ended yet
 
 _log = logging.getLogger("bosquet")
 
@@ -27,6 +30,9 @@ class Progress(Protocol):
 
     def ended(self, trial: Trial, history: History) -> None: ...
 
+    def waiting(self, history: History) -> None:
+        """Now and then, while trials run that nothing would end should they hang."""
+
 
 class Silent:
     """Nobody watches."""
@@ -36,6 +42,36 @@ class Silent:
 
     def ended(self, trial: Trial, history: History) -> None:
         pass
+
+    def waiting(self, history: History) -> None:
+        pass
+
+
+class Overdue:
+    """Tells, once for each, of trials that take much longer than those before."""
+
+    def __init__(self) -> None:
+        self._began: dict[int, float] = {}
+
+    def started(self, trial: Trial) -> None:
+        self._began[trial.number] = time.monotonic()
+
+    def ended(self, trial: Trial) -> None:
+        self._began.pop(trial.number, None)
+
+    def texts(self, history: History) -> list[str]:
+        longest = max((trial.duration or 0.0 for trial in history.trials), default=None)
+        patience = LONG_FIRST if longest is None else max(LONG, LONGER * longest)
+        before = "" if longest is None else f", the longest before it {duration_text(longest)}"
+        now = time.monotonic()
+        late = [(n, now - began) for n, began in self._began.items() if now - began > patience]
+        for number, _ in late:
+            del self._began[number]
+        return [
+            f"trial {number} has been running for {duration_text(round(seconds))}{before}; "
+            "a limit (--trial-timeout, trial_timeout=) would end trials that hang"
+            for number, seconds in late
+        ]
 
 
 class Bar(AbstractContextManager["Bar"]):
@@ -73,6 +109,7 @@ class Bar(AbstractContextManager["Bar"]):
             "", total=n_trials, completed=done, best="no value yet", now=""
         )
         self._kinds: set[str] = set()
+        self._overdue = Overdue()
 
     def __enter__(self) -> Bar:
         self.display.start()
@@ -83,15 +120,25 @@ class Bar(AbstractContextManager["Bar"]):
         self.display.stop()
 
     def started(self, trial: Trial) -> None:
+        self._overdue.started(trial)
         self.display.update(self._task, now=printable(str(trial.info.get("path", ""))))
 
     def ended(self, trial: Trial, history: History) -> None:
+        self._overdue.ended(trial)
         if _is_new(trial, history.space, self._kinds):
-            self.display.console.print(_failure(trial), markup=False, highlight=False)
+            self._say(_failure(trial))
         best = "no value yet" if history.best is None else f"best {history.best.value:.6g}"
         if history.failed:
             best += f" ({len(history.failed)} failed)"
         self.display.update(self._task, advance=1, best=best)
+
+    def waiting(self, history: History) -> None:
+        for text in self._overdue.texts(history):
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        """A line above the bar."""
+        self.display.console.print(text, markup=False, highlight=False)
 
 
 class Lines(AbstractContextManager["Lines"]):
@@ -104,15 +151,21 @@ class Lines(AbstractContextManager["Lines"]):
         self._said = -LINE_EVERY
         self._unsaid: History | None = None
         self._kinds: set[str] = set()
+        self._overdue = Overdue()
 
     def __exit__(self, *_: object) -> None:
         if self._unsaid is not None:
             self._say(self._unsaid)
 
     def started(self, trial: Trial) -> None:
-        pass
+        self._overdue.started(trial)
+
+    def waiting(self, history: History) -> None:
+        for text in self._overdue.texts(history):
+            say(text)
 
     def ended(self, trial: Trial, history: History) -> None:
+        self._overdue.ended(trial)
         if _is_new(trial, history.space, self._kinds):
             say(_failure(trial))
         self._unsaid = history
@@ -142,19 +195,26 @@ class Cell(AbstractContextManager["Cell"]):
         self._now = ""
         self._found = "no value yet"
         self._kinds: set[str] = set()
+        self._overdue = Overdue()
         self._handle = display(_Html(self._html()), display_id=True)
 
     def __exit__(self, *_: object) -> None:
         self._now = ""
         self._draw()
 
+    def waiting(self, history: History) -> None:
+        for text in self._overdue.texts(history):
+            say(text)
+
     def started(self, trial: Trial) -> None:
+        self._overdue.started(trial)
         self._now = str(trial.info.get("path", ""))
         self._draw_now_and_then()
 
     def ended(self, trial: Trial, history: History) -> None:
         if _is_new(trial, history.space, self._kinds):
             say(_failure(trial))
+        self._overdue.ended(trial)
         self._done += 1
         self._found = _found(history)
         self._draw_now_and_then()

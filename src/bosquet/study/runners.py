@@ -29,7 +29,7 @@ class Runner(Protocol):
         """Begins an evaluation; NoMoreWork when that is not possible any more."""
 
     def wait(self) -> list[Outcome]:
-        """The evaluations that have ended, at least one."""
+        """The evaluations that have ended; none where a look brought nothing, to look again."""
 
     def close(self) -> None:
         """Ends what can be ended of what is still running."""

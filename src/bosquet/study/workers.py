@@ -21,7 +21,7 @@ from bosquet.study.runners import Outcome
 from bosquet.study.sending import CURE, packed
 from bosquet.study.worker import NO_OBJECTIVE, READY
 
-_LOOK_EVERY = 1.0  # seconds
+LOOK_EVERY = 1.0  # seconds
 _GUARD = (
     "A script that uses n_jobs or trial_timeout is imported by its worker processes, so it must "
     "call minimize under: if __name__ == '__main__':"
@@ -71,9 +71,9 @@ class Workers:
         while True:
             soonest = min(self._left(worker) for worker in self._busy)
             # A pipe may stay open in a child of a dead worker: so look after them now and then.
-            wait([worker.connection for worker in self._busy], min(soonest, _LOOK_EVERY))
+            wait([worker.connection for worker in self._busy], min(soonest, LOOK_EVERY))
             ended = [outcome for worker in list(self._busy) for outcome in self._collect(worker)]
-            if ended:
+            if ended or self._timeout is None:  # nothing here would end a trial that hangs
                 return ended
 
     def _left(self, worker: _Worker) -> float:

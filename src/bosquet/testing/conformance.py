@@ -149,6 +149,11 @@ def _run(optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS) 
     return configs
 
 
+def _assert_same(proposed: Sequence[Config], expected: Sequence[Config], what: str) -> None:
+    for i, (one, other) in enumerate(zip(proposed, expected, strict=True)):
+        assert one == other, f"{what}: proposal {i} is {one}, and was {other}"
+
+
 @dataclass(frozen=True)
 class _WholeRun:
     """A sequential run, and whether it has moved NumPy's global generator."""
@@ -173,28 +178,32 @@ def check_valid(make: MakeStrategy) -> None:
     for run in (_whole_run(make, wanted) for wanted in SPACES):
         space = run.history.space
         for config in run.configs:
-            assert list(space.validate(config).items()) == list(config.items())
+            canonical = space.validate(config)
+            assert list(canonical.items()) == list(config.items()), f"{config}, not {canonical}"
             plain = (str, int, float, bool, type(None))
             assert all(type(value) in plain for value in config.values()), config
         for trial in run.history.trials:
             json.dumps([trial.info, trial.memory], allow_nan=False)
-            assert trial.info.get("path") == space.path_label(trial.config)
+            path = space.path_label(trial.config)
+            assert trial.info.get("path") == path, f"{trial.info} has another path than {path!r}"
             assert isinstance(trial.info.get("why"), str), f"no reason is given for {trial}"
-            assert trial.info["why"], f"no reason is given for {trial}"
+            assert trial.info["why"], f"no reason (Proposal.why) is given for {trial}"
 
 
 def check_deterministic(make: MakeStrategy) -> None:
     """The same seed gives the same run, another seed another."""
     run = _whole_run(make, tree_space)
     again = Optimizer(run.history.space, make(), seed=_SEED)
-    assert _run(again) == run.configs
+    _assert_same(_run(again), run.configs, "the same seed gives another run")
     other = Optimizer(run.history.space, make(), seed=_SEED + 1)
-    assert _run(other, n=_TRIALS // 2) != run.configs[: _TRIALS // 2]
+    differs = _run(other, n=_TRIALS // 2) != run.configs[: _TRIALS // 2]
+    assert differs, "another seed gives the same run"
 
 
 def check_global_random_state(make: MakeStrategy) -> None:
     """NumPy's global generator is neither read nor moved."""
-    assert not any(_whole_run(make, wanted).moved_global_state for wanted in SPACES)
+    moved = any(_whole_run(make, wanted).moved_global_state for wanted in SPACES)
+    assert not moved, "NumPy's global generator has moved: draw from the rng that propose is given"
 
 
 def check_replay(make: MakeStrategy) -> None:
@@ -207,7 +216,8 @@ def check_replay(make: MakeStrategy) -> None:
         for cut, n in ((1, 2), (_TRIALS // 2, 1), (_TRIALS - 4, 4), (_TRIALS - 1, 1)):
             history = History(space, run.history.trials[:cut])
             resumed = Optimizer(space, make(), seed=_SEED, history=history)
-            assert _run(resumed, n=n) == run.configs[cut : cut + n]
+            what = f"resumed after {cut} trials, the run is another one"
+            _assert_same(_run(resumed, n=n), run.configs[cut : cut + n], what)
 
 
 def check_order_of_telling(make: MakeStrategy) -> None:
@@ -220,14 +230,15 @@ def check_order_of_telling(make: MakeStrategy) -> None:
         for i in order:
             optimizer.tell(batch[i], smooth(batch[i].config))
         after.append(_run(optimizer, n=3))
-    assert after[0] == after[1]
+    _assert_same(after[1], after[0], "another order of telling gives another run")
 
 
 def check_directions(make: MakeStrategy) -> None:
     """Maximising a function proposes what minimising its negative does."""
     low = _whole_run(make, tree_space)
     high = Optimizer(low.history.space, make(), seed=_SEED, direction="maximize")
-    assert _run(high, lambda config: -smooth(config)) == low.configs
+    proposed = _run(high, lambda config: -smooth(config))
+    _assert_same(proposed, low.configs, "maximising the negative gives another run")
     assert low.history.best is not None
     assert high.best is not None
     assert low.history.best.config == high.best.config
@@ -240,7 +251,7 @@ def check_pending(make: MakeStrategy) -> None:
     _run(optimizer, n=5)
     trials = [*optimizer.ask(4), optimizer.ask(), *optimizer.ask(3)]
     keys = {trial.key for trial in (*optimizer.history.trials, *trials)}
-    assert len(keys) == 5 + 8
+    assert len(keys) == 5 + 8, "a configuration was proposed that is evaluated or pending already"
     assert [trial.number for trial in trials] == list(range(5, 13))
 
 
@@ -253,7 +264,7 @@ def check_exhausted(make: MakeStrategy) -> None:
         optimizer = Optimizer(space, make(), seed=0)
         seen = {space.key(config) for config in _run(optimizer, n=begun)}
         rest = optimizer.ask(9)
-        assert len(rest) == 5 - begun
+        assert len(rest) == 5 - begun, f"{len(rest)} of the {5 - begun} configurations left"
         assert seen | {trial.key for trial in rest} == everything
         _assert_exhausted(optimizer)
 
@@ -272,7 +283,8 @@ def check_candidates(make: MakeStrategy) -> None:
     candidates = space.sample(0, 9)
     optimizer = Optimizer(space, make(), seed=0, candidates=[*candidates, candidates[0]])
     proposed = _run(optimizer, n=9)
-    assert {space.key(c) for c in proposed} == {space.key(c) for c in candidates}
+    missed = {space.key(c) for c in candidates} - {space.key(c) for c in proposed}
+    assert not missed, f"candidates that were never proposed: {missed}"
     _assert_exhausted(optimizer)
 
 
