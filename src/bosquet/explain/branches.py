@@ -56,7 +56,7 @@ def best_of_branch(
     wanted = best - _noticed(best, mixture.spread)
     chances, gains = mixture.improvement(rows, wanted)
     next_one = int(np.argmax(gains))
-    lowest = mixture.draws(_to_draw(rows)).min(axis=1)
+    lowest = mixture.draws(_to_draw(rows), centred=False).min(axis=1)
     return BranchBest(
         space.tree.path_label(path),
         space.from_unit(at)[0],

@@ -160,8 +160,10 @@ def fit_views(
     beliefs, views = [], []
     for i, weight in counted.items():
         one, share = found[int(i)], weight / sum(counted.values())
-        beliefs.append(one.belief(share))
-        views += one.views(share, data, _THETAS if len(counted) <= 2 else _FEW_THETAS)
+        thetas = one.thetas(_THETAS if len(counted) <= 2 else _FEW_THETAS)
+        wider = one.widening(thetas)
+        beliefs.append(one.belief(share, wider))
+        views += one.views(share, data, thetas, wider)
     return beliefs, views
 
 
@@ -233,7 +235,7 @@ class _Candidate:
             best = better
         return best
 
-    def belief(self, weight: float) -> Belief:
+    def belief(self, weight: float, wider: float) -> Belief:
         return Belief(
             self.strategy.name,
             self.setting.kernel,
@@ -241,33 +243,39 @@ class _Candidate:
             self.evidence,
             weight,
             self.about,
-            self.widening,
+            wider,
         )
 
-    @cached_property
-    def widening(self) -> float:
-        """What trials put aside ask for."""
+    def thetas(self, more: int) -> list[Array]:
+        """The best hyper-parameters, and some that are plausible beside them."""
+        hyper, rng = self.model.hyper, np.random.default_rng(0)
+        log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
+        return [self.theta, *laplace_draws(log_posterior, hyper, self.theta, more, rng)]
+
+    def widening(self, thetas: Sequence[Array]) -> float:
+        """What trials put aside ask for.
+
+        Those fitted again without them are taken to be as uncertain as ``thetas``.
+        """
         start = self.model.hyper.remember(self.theta)
         targets, space, X = self.targets, self.space, self.X
 
-        def refitted(rows: Index) -> tuple[AdditivePosterior, float]:
+        def refitted(rows: Index) -> list[tuple[AdditivePosterior, float]]:
             some = Targets(targets.z[rows], targets.noise[rows], 0.0)
             model: Any = self.strategy.model_on(space, X[rows], some, self.setting)
             recalled = model.hyper.recall(start)
-            theta, _ = model.fit([model.hyper.mean if recalled is None else recalled], _AGAIN)
-            posterior = model.posterior(theta)
-            return posterior, float(np.exp(posterior.eta[-1]))
+            best, _ = model.fit([model.hyper.mean if recalled is None else recalled], _AGAIN)
+            moved = [model.hyper.clip(best + (theta - self.theta)) for theta in thetas]
+            posteriors = [model.posterior(theta) for theta in moved]
+            return [(one, float(np.exp(one.eta[-1]))) for one in posteriors]
 
         return widening(space, X, targets.z, targets.noise, refitted)
 
-    def views(self, weight: float, data: Dataset, more: int) -> list[View]:
+    def views(
+        self, weight: float, data: Dataset, thetas: Sequence[Array], wider: float
+    ) -> list[View]:
         scale = Scale.of(data.y, self.setting.lam)
         noise = self.targets.noise
         known = None if np.isnan(noise).any() else float(np.median(noise))
-        hyper, rng = self.model.hyper, np.random.default_rng(0)
-        log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
-        thetas = [self.theta, *laplace_draws(log_posterior, hyper, self.theta, more, rng)]
         share = weight / len(thetas)
-        return [
-            View(share, self.model, t, scale, t is self.theta, known, self.widening) for t in thetas
-        ]
+        return [View(share, self.model, t, scale, t is self.theta, known, wider) for t in thetas]

@@ -6,9 +6,10 @@ Glossary (V views, m rows, S draws, q levels)
             distribution of y is the weighted mixture of what these normals become under the maps
     centre  the mean of y by a view: (V, m)
 
-A view that is too sure (`View.widening`) has its distribution of y stretched about its centre. So
-means stay what they are; stretching z instead would move them wherever the map is curved, without
-bound where it is an exponential function.
+A view that is too sure (`View.widening`) has the standard deviation of its z multiplied. Quantiles
+and chances follow from that, so that a long tail on one side does not become one on both. Means
+stay what they are without it, as they would grow without bound where the map is an exponential
+function; sample functions that are averaged are stretched about the centre of y, which keeps it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _SHARES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 _SPREAD = ndtri((np.arange(128) + 0.5) / 128)  # equally likely places of a normal distribution
-_REACH = 9.0  # standard deviations within which quantiles are looked for
 _HALVINGS = 60
 
 
@@ -40,6 +40,7 @@ class Mixture:
         self._space = space
         self._views = tuple(views)
         self._weights = np.array([view.weight for view in views])
+        self._wider = np.array([view.widening for view in views])
 
     # -- one row at a time -------------------------------------------------------------------
 
@@ -65,12 +66,10 @@ class Mixture:
     def improvement(self, X: Array, below: float) -> tuple[Array, Array]:
         """The probability that y is lower than ``below``, and by how much on average: (m,) each."""
         mean, variance = self._moments(X, noise=False)
-        centres = self._centres(mean, variance)
-        chance = self._below(np.full(len(X), below), mean, variance, centres)
-        gain = np.zeros(len(X))
+        chance = self._below(np.full(len(X), below), mean, variance)
+        gain, sd = np.zeros(len(X)), self._sd(variance)
         for i, view in enumerate(self._views):
-            y = view.scale.to_y(mean[i][:, None] + np.sqrt(variance[i])[:, None] * _SPREAD)
-            y = _stretched(y, centres[i][:, None], view.widening)
+            y = view.scale.to_y(mean[i][:, None] + sd[i][:, None] * _SPREAD)
             gain += view.weight * np.maximum(below - y, 0.0).mean(axis=1)
         return chance, gain
 
@@ -81,8 +80,7 @@ class Mixture:
 
     def left_out_levels(self, y: Array) -> Array:
         """The probability of less than ``y``, of each fitted trial given all others."""
-        mean, variance = self._left_out
-        return self._below(y, mean, variance, self._centres(mean, variance))
+        return self._below(y, *self._left_out)
 
     @cached_property
     def _left_out(self) -> tuple[Array, Array]:
@@ -112,55 +110,55 @@ class Mixture:
         z = mean[..., None] + np.sqrt(variance)[..., None] * _NODES
         return np.array([view.scale.to_y(one) for view, one in zip(self._views, z, strict=True)])
 
-    def _centres(self, mean: Array, variance: Array) -> Array:
-        return np.asarray(self._quadrature(mean, variance) @ _SHARES)
+    def _sd(self, variance: Array) -> Array:
+        """Of z, widened: (V, m)."""
+        return self._wider[:, None] * np.sqrt(variance)
 
     def _mean_and_sd(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         y = self._quadrature(mean, variance)
         centres = y @ _SHARES
         centre = self._weights @ centres
-        wider = np.array([view.widening for view in self._views])[:, None, None]
-        away = _stretched(y, centres[..., None], wider) - centre[:, None]
+        away = _stretched(y, centres[..., None], self._wider[:, None, None]) - centre[:, None]
         size = size_of(away)
         square = np.einsum("v,vmk,k->m", self._weights, (away / size) ** 2, _SHARES)
         return centre, size * np.sqrt(square)
 
     def _quantiles(self, mean: Array, variance: Array, levels: Sequence[float]) -> Array:
-        reach, centres = _REACH * np.sqrt(variance), self._centres(mean, variance)
-        at = np.array(
+        places = ndtri(np.asarray(levels, dtype=float))[:, None]
+        each = np.array(
             [
-                _stretched(view.scale.to_y(np.array([m - r, m + r])), centre, view.widening)
-                for view, m, r, centre in zip(self._views, mean, reach, centres, strict=True)
+                view.scale.to_y(m + s * places)
+                for view, m, s in zip(self._views, mean, self._sd(variance), strict=True)
             ]
-        )  # (V, 2, m)
-        low = np.broadcast_to(at[:, 0].min(axis=0), (len(levels), mean.shape[1])).copy()
-        high = np.broadcast_to(at[:, 1].max(axis=0), low.shape).copy()
+        )  # (V, q, m): those of the mixture lie between
+        low, high = each.min(axis=0), each.max(axis=0)
         wanted = np.asarray(levels, dtype=float)[:, None]
         for _ in range(_HALVINGS):
             middle = 0.5 * low + 0.5 * high
-            below = self._below(middle, mean, variance, centres)
+            below = self._below(middle, mean, variance)
             low, high = (
                 np.where(below < wanted, middle, low),
                 np.where(below < wanted, high, middle),
             )
         return 0.5 * low + 0.5 * high
 
-    def _below(self, y: Array, mean: Array, variance: Array, centres: Array) -> Array:
+    def _below(self, y: Array, mean: Array, variance: Array) -> Array:
         """The probability of less than y."""
         below = np.zeros(np.shape(y))
-        sd = np.sqrt(variance)
+        sd = self._sd(variance)
         for i, view in enumerate(self._views):
-            z = view.scale.to_z(_stretched(y, centres[i], 1.0 / view.widening))
-            below += view.weight * ndtr((z - mean[i]) / sd[i])
+            below += view.weight * ndtr((view.scale.to_z(y) - mean[i]) / sd[i])
         return below
 
     # -- all rows together -------------------------------------------------------------------
 
     @one_thread()
-    def draws(self, X: Array, n: int = DRAWS) -> Array:
+    def draws(self, X: Array, n: int = DRAWS, *, centred: bool = True) -> Array:
         """Sample functions at rows of any paths: (S, m); they come in pairs about a mean.
 
-        The same ones for the same rows, so that what is said about a study does not change.
+        The same ones for the same rows, so that what is said about a study does not change. Where
+        a view is too sure, ``centred`` ones keep their mean, to be averaged; others are spread as
+        `quantiles` are.
         """
         rng = np.random.default_rng(0)
         found = []
@@ -168,8 +166,9 @@ class Mixture:
             if pairs:
                 mean, covariance = view.posterior.joint(X)
                 away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
+                away *= 1.0 if centred else view.widening
                 y = view.scale.to_y(np.vstack([mean + away, mean - away]))
-                if view.widening > 1.0:
+                if centred and view.widening > 1.0:
                     spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
                     z = mean[:, None] + spread[:, None] * _NODES
                     y = _stretched(y, view.scale.to_y(z) @ _SHARES, view.widening)
