@@ -131,7 +131,7 @@ def by_chance(model: Model, configs: list[dict[str, Any]], found: float) -> list
     """
     mixture, rows = model._mixture, model.space.to_unit(configs)
     low, high = mixture.quantiles(rows, interval_levels(0.9))
-    drawn = mixture.draws(rows, DRAWS, centred=False)
+    drawn = mixture.draws(rows, DRAWS)
     shares = ((low <= drawn) & (drawn <= high)).mean(axis=1)
     return [round(float(np.quantile(shares, 0.05)), 3), round(float(np.mean(shares <= found)), 3)]
 

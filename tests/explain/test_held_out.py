@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtri
 
 from bosquet import Float, Space
-from bosquet.explain.held_out import FEW, PARTS, widening
+from bosquet.explain.held_out import FEW, PARTS, asked_of, odds_of, with_odds
 from bosquet.explain.model import Model
 from tests.explain.studies import studied
 
@@ -36,7 +36,7 @@ def found(z, *variances, noise=np.nan, learned=0.0):
         asked.append(rows)
         return [(Certain(variance), learned) for variance in variances]
 
-    factor = widening(SPACE, X[: len(z)], z, np.full(len(z), noise), refitted)
+    factor = asked_of(SPACE, X[: len(z)], z, np.full(len(z), noise), refitted).wider
     everything = np.arange(len(z))
     times = 2 if len(z) <= FEW else 1
     aside = np.concatenate([np.setdiff1d(everything, rows) for rows in asked])
@@ -69,6 +69,17 @@ def test_what_is_asked_is_the_average_over_hyper_parameters():
     assert unsure < both < sure
     # Of N(0, 1) and N(0, 9) together, 95 % are below 3.85; of the errors, below 4 times 1.645.
     assert both == pytest.approx(4.0 * 1.645 / 3.85, rel=0.2)
+
+
+def test_odds_agree_with_how_often_trials_were_new_bests():
+    happened = np.arange(100) < 10
+    much = odds_of(np.full(100, 0.5), happened, 1.0)
+    assert with_odds(np.array([0.5]), much)[0] == pytest.approx(0.1, abs=0.02)
+    assert odds_of(np.full(100, 0.1), happened, 1.0) == 1.0
+    assert odds_of(np.full(100, 0.05), happened, 1.0) == 1.0  # never more hope than before
+    few = odds_of(np.full(4, 0.2), np.zeros(4, dtype=bool), 1.0)
+    assert 0.1 < few < 0.8  # nothing happened, yet four trials prove little
+    assert with_odds(np.array([0.0, 1.0]), few).tolist() == [0.0, 1.0]
 
 
 def test_noise_is_part_of_what_is_expected():

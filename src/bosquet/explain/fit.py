@@ -20,7 +20,7 @@ import numpy as np
 from bosquet.arrays import Array, Index
 from bosquet.data import Dataset, History, Trial
 from bosquet.errors import ModelError
-from bosquet.explain.held_out import widening
+from bosquet.explain.held_out import Asked, asked_of
 from bosquet.models.covariance import AdditivePosterior
 from bosquet.models.fitting import with_prior
 from bosquet.models.laplace import laplace_draws
@@ -71,8 +71,8 @@ class View:
     """Whether no other hyper-parameters of this model are more plausible."""
     known_noise: float | None
     """The variance of a target, where every trial has stated one."""
-    widening: float = 1.0
-    """What its standard deviations are to be multiplied by (`held_out`)."""
+    asked: Asked = Asked()
+    """What its standard deviations, and odds of new bests, are to be multiplied by."""
 
     @cached_property
     def posterior(self) -> AdditivePosterior:
@@ -100,6 +100,8 @@ class Belief:
     """What else the strategy says, as a learned graph."""
     widening: float = 1.0
     """By how much its intervals are wider than the fit alone says: trials put aside asked for it"""
+    odds: float = 1.0
+    """By what the odds of new bests are multiplied, for the same reason."""
 
 
 def fitted_trials(history: History) -> tuple[Trial, ...]:
@@ -161,9 +163,9 @@ def fit_views(
     for i, weight in counted.items():
         one, share = found[int(i)], weight / sum(counted.values())
         thetas = one.thetas(_THETAS if len(counted) <= 2 else _FEW_THETAS)
-        wider = one.widening(thetas)
-        beliefs.append(one.belief(share, wider))
-        views += one.views(share, data, thetas, wider)
+        asked = one.asked(thetas)
+        beliefs.append(one.belief(share, asked))
+        views += one.views(share, data, thetas, asked)
     return beliefs, views
 
 
@@ -235,7 +237,7 @@ class _Candidate:
             best = better
         return best
 
-    def belief(self, weight: float, wider: float) -> Belief:
+    def belief(self, weight: float, asked: Asked) -> Belief:
         return Belief(
             self.strategy.name,
             self.setting.kernel,
@@ -243,7 +245,8 @@ class _Candidate:
             self.evidence,
             weight,
             self.about,
-            wider,
+            asked.wider,
+            asked.odds,
         )
 
     def thetas(self, more: int) -> list[Array]:
@@ -252,8 +255,8 @@ class _Candidate:
         log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
         return [self.theta, *laplace_draws(log_posterior, hyper, self.theta, more, rng)]
 
-    def widening(self, thetas: Sequence[Array]) -> float:
-        """What trials put aside ask for.
+    def asked(self, thetas: Sequence[Array]) -> Asked:
+        """By trials put aside.
 
         Those fitted again without them are taken to be as uncertain as ``thetas``.
         """
@@ -269,13 +272,13 @@ class _Candidate:
             posteriors = [model.posterior(theta) for theta in moved]
             return [(one, float(np.exp(one.eta[-1]))) for one in posteriors]
 
-        return widening(space, X, targets.z, targets.noise, refitted)
+        return asked_of(space, X, targets.z, targets.noise, refitted)
 
     def views(
-        self, weight: float, data: Dataset, thetas: Sequence[Array], wider: float
+        self, weight: float, data: Dataset, thetas: Sequence[Array], asked: Asked
     ) -> list[View]:
         scale = Scale.of(data.y, self.setting.lam)
         noise = self.targets.noise
         known = None if np.isnan(noise).any() else float(np.median(noise))
         share = weight / len(thetas)
-        return [View(share, self.model, t, scale, t is self.theta, known, wider) for t in thetas]
+        return [View(share, self.model, t, scale, t is self.theta, known, asked) for t in thetas]

@@ -6,15 +6,16 @@ Glossary (V views, m rows, S draws, q levels)
             distribution of y is the weighted mixture of what these normals become under the maps
     centre  the mean of y by a view: (V, m)
 
-A view that is too sure (`View.widening`) has the standard deviation of its z multiplied. Quantiles
-and chances follow from that, so that a long tail on one side does not become one on both. Means
-stay what they are without it, as they would grow without bound where the map is an exponential
-function; sample functions that are averaged are stretched about the centre of y, which keeps it.
+A view that is too sure (`View.asked`) has the standard deviation of its z multiplied. Quantiles
+follow from that, so that a long tail on one side does not become one on both. Means stay what they
+are without it, as they would grow without bound where the map is an exponential function; sample
+functions are stretched about the centre of y, which keeps it. Chances of new bests have odds of
+their own (`held_out`), and no part in this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.special import ndtr, ndtri
 
 from bosquet.arrays import Array
 from bosquet.explain.fit import View
+from bosquet.explain.held_out import with_odds
 from bosquet.linalg import cholesky
 from bosquet.space import Space
 from bosquet.threads import one_thread
@@ -40,7 +42,7 @@ class Mixture:
         self._space = space
         self._views = tuple(views)
         self._weights = np.array([view.weight for view in views])
-        self._wider = np.array([view.widening for view in views])
+        self._wider = np.array([view.asked.wider for view in views])
 
     # -- one row at a time -------------------------------------------------------------------
 
@@ -66,12 +68,25 @@ class Mixture:
     def improvement(self, X: Array, below: float) -> tuple[Array, Array]:
         """The probability that y is lower than ``below``, and by how much on average: (m,) each."""
         mean, variance = self._moments(X, noise=False)
-        chance = self._below(np.full(len(X), below), mean, variance)
-        gain, sd = np.zeros(len(X)), self._sd(variance)
+        chance, gain = np.zeros((2, len(X)))
         for i, view in enumerate(self._views):
-            y = view.scale.to_y(mean[i][:, None] + sd[i][:, None] * _SPREAD)
-            gain += view.weight * np.maximum(below - y, 0.0).mean(axis=1)
+            sd = np.sqrt(variance[i])
+            fitted = ndtr((view.scale.to_z(np.array(below)) - mean[i]) / sd)
+            doubted = with_odds(fitted, view.asked.odds)
+            y = view.scale.to_y(mean[i][:, None] + sd[:, None] * _SPREAD)
+            lower = np.maximum(below - y, 0.0).mean(axis=1)
+            chance += view.weight * doubted
+            gain += view.weight * lower * doubted / np.maximum(fitted, np.finfo(float).tiny)
         return chance, gain
+
+    @one_thread()
+    def room(self, X: Array, below: float) -> float:
+        """The probability that y is lower than ``below`` in any row."""
+        found = [
+            (len(y), with_odds((y.min(axis=1) < below).mean(), view.asked.odds))
+            for view, y, _ in self._drawn(X, DRAWS)
+        ]
+        return float(sum(n * share for n, share in found) / sum(n for n, _ in found))
 
     def left_out(self, levels: Sequence[float]) -> tuple[Array, Array, Array]:
         """Mean, standard deviation and quantiles of each fitted trial's y, given all others."""
@@ -153,27 +168,26 @@ class Mixture:
     # -- all rows together -------------------------------------------------------------------
 
     @one_thread()
-    def draws(self, X: Array, n: int = DRAWS, *, centred: bool = True) -> Array:
+    def draws(self, X: Array, n: int = DRAWS) -> Array:
         """Sample functions at rows of any paths: (S, m); they come in pairs about a mean.
 
         The same ones for the same rows, so that what is said about a study does not change. Where
-        a view is too sure, ``centred`` ones keep their mean, to be averaged; others are spread as
-        `quantiles` are.
+        a view is too sure, they are further from their mean.
         """
+        return np.vstack(
+            [_stretched(y, centre, view.asked.wider) for view, y, centre in self._drawn(X, n)]
+        )
+
+    def _drawn(self, X: Array, n: int) -> Iterator[tuple[View, Array, Array]]:
+        """Sample functions by view, and the centre of its y."""
         rng = np.random.default_rng(0)
-        found = []
         for view, pairs in zip(self._views, self._pairs(n), strict=True):
             if pairs:
                 mean, covariance = view.posterior.joint(X)
                 away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
-                away *= 1.0 if centred else view.widening
-                y = view.scale.to_y(np.vstack([mean + away, mean - away]))
-                if centred and view.widening > 1.0:
-                    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-                    z = mean[:, None] + spread[:, None] * _NODES
-                    y = _stretched(y, view.scale.to_y(z) @ _SHARES, view.widening)
-                found.append(y)
-        return np.vstack(found)
+                spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+                centre = view.scale.to_y(mean[:, None] + spread[:, None] * _NODES) @ _SHARES
+                yield view, view.scale.to_y(np.vstack([mean + away, mean - away])), centre
 
     def _pairs(self, n: int) -> list[int]:
         """How many pairs of draws each view has: as its weight says, none left over."""
