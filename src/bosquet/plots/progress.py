@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
+from bosquet.plots.axes import log_axis
 from bosquet.plots.source import history_of
 from bosquet.plots.theme import (
     COLOURS,
@@ -48,7 +49,8 @@ def convergence(source: Any, *, against: Against = "trials") -> Any:
     made.update_xaxes(title=axis)
     if against == "trials" and len(history) <= _FEW:
         made.update_xaxes(dtick=1)  # there is no half a trial
-    made.update_yaxes(title="objective", type="log" if is_wide(values) else "linear")
+    scale = log_axis(values) if is_wide(values) else {"type": "linear"}
+    made.update_layout(yaxis={"title": {"text": "objective"}} | scale)  # not that of failures
     return made
 
 

@@ -68,8 +68,9 @@ def tree(source: Any) -> Any:
     made = figure(_title(branches), text(reason, 200) or _subtitle(history, branches))
     made.update_layout(
         height=170 + _ROW * len(branches),
-        xaxis={"domain": [0, 0.42], "visible": False, "range": [-0.08, _right(branches)]},
-        xaxis2={"domain": [0.62, 1], "anchor": "y", "title": "objective"},
+        margin={"l": 12},
+        xaxis={"domain": [0, 0.46], "visible": False, "range": [-0.04, _right(branches)]},
+        xaxis2={"domain": [0.64, 1], "anchor": "y", "title": "objective"},
         yaxis={"visible": False, "range": [-len(branches) + 0.4, 0.6]},
     )
     _add_nodes(made, history, branches, rows)
@@ -186,7 +187,11 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         cliponaxis=False,
         showlegend=False,
         marker={
-            "size": [least + (most - least) * n / max(len(history), 1) for n in trials],
+            # The root has all trials, which says nothing, and a name of its child beside it.
+            "size": [
+                least + (most - least) * bool(prefix) * n / max(len(history), 1)
+                for (prefix, _), n in zip(shown, trials, strict=True)
+            ],
             "color": [0.0 if chance is None else chance for chance in chances],
             "cmin": 0.0,
             "cmax": 1.0,
@@ -216,10 +221,10 @@ def _add_counts(made: Any, branches: list[Branch], rows: dict[str, float]) -> No
         if branch.failed:
             counted += f", <span style='color:{RED}'>{branch.failed} failed</span>"
         if branch.predicted is not None:
-            counted += f"<br>next one best: {percent(branch.predicted.chance)}"
+            counted += f"<br>new best: {percent(branch.predicted.chance)}"
         notes.append(
             {
-                "x": 0.455,
+                "x": 0.49,
                 "xref": "paper",
                 "y": rows[branch.label],
                 "yref": "y",
