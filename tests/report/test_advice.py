@@ -83,6 +83,17 @@ def test_likely_failures_are_told(history):
     assert "a new best (trials like it succeed in 30\u00a0% of cases), and expects" in said
 
 
+def test_a_branch_that_only_fails_is_named(history):
+    trials = [history.trials[0]]
+    trials += [Trial(n, {"m": "b", "n": 1, "k": n}).failed("no licence") for n in range(1, 4)]
+    branches = ("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3)
+    failing = History(history.space, trials)
+    assert "; and every trial of m=b failed, for the" in advice(failing, fitted(*branches))
+    twice = History(history.space, trials[:-1])
+    assert "failed" not in advice(twice, fitted(*branches))
+    assert "failed" not in advice(history, fitted(*branches))
+
+
 def test_a_bound_that_hardly_matters_asks_for_no_wider_range(history):
     branches = ("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3)
     assert advice(history, fitted(*branches, slope=1e-4)).endswith(

@@ -208,9 +208,7 @@ def acquisition(source: Any) -> Any:
         _add_branch(made, label, COLOURS[i], told, chosen)
     made.update_xaxes(title="trial")
     logarithms = any(value < 0.0 for values in told.values() for value in values.values())
-    made.update_yaxes(
-        title="acquisition (log expected improvement)" if logarithms else "acquisition value"
-    )
+    made.update_yaxes(title="log expected improvement" if logarithms else "acquisition value")
     return made
 
 

@@ -69,7 +69,7 @@ def tree(source: Any) -> Any:
     made.update_layout(
         height=170 + _ROW * len(branches),
         margin={"l": 12},
-        xaxis={"domain": [0, 0.46], "visible": False, "range": [-0.04, _right(branches)]},
+        xaxis={"domain": [0, 0.46], "visible": False, "range": [_left(branches), _right(branches)]},
         xaxis2={"domain": [0.64, 1], "anchor": "y", "title": "objective"},
         yaxis={"visible": False, "range": [-len(branches) + 0.4, 0.6]},
     )
@@ -77,6 +77,14 @@ def tree(source: Any) -> Any:
     _add_counts(made, branches, rows)
     _add_values(made, history, branches, rows)
     return made
+
+
+def _left(branches: list[Branch]) -> float:
+    """The left end of the tree: the root is at 0; names of its children end beside them."""
+    depth = max((len(branch.parts) for branch in branches), default=1)
+    names = [branch.parts[0] for branch in branches if len(branch.parts) > 1]
+    longest = min(_LONG_NAME, max(map(len, names), default=0))
+    return -0.04 - max(0.0, 0.032 * longest - 1.0 / depth)
 
 
 def _right(branches: list[Branch]) -> float:
@@ -279,8 +287,11 @@ def _add_values(
         cliponaxis=False,
         hovertemplate="best trial: %{x}<extra></extra>",
     )
+    # An interval of a branch without values may be as wide as all that is believed: it may be cut.
     ends = [b.best.value or 0.0 for b in seen if b.best]
-    ends += [end for b in predicted if b.predicted for end in (b.predicted.low, b.predicted.high)]
+    known = [b for b in predicted if b.best] or predicted
+    ends += [end for b in known if b.predicted for end in (b.predicted.low, b.predicted.high)]
+    ends += [b.predicted.mean for b in predicted if b.predicted]
     if ends:
         width = max(ends) - min(ends) or 1.0
         made.update_layout(xaxis2={"range": [min(ends) - 0.05 * width, max(ends) + 0.2 * width]})

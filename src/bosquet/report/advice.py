@@ -22,6 +22,7 @@ _HOPELESS = 0.01  # less than one sample function in which there is something be
 _EDGE = 0.01  # of the range of a parameter, as its unit coordinate counts it
 _INWARD = 0.1  # of the range: how far from a bound a parameter is moved to see whether it matters
 _NOTICED = 0.01  # of the spread of values: what that must cost at least
+_SEVERAL = 3  # failures of a branch without any success that are worth a word
 _FEW_VALUES = 5  # of an integer: one with fewer is at a bound by chance
 
 
@@ -43,8 +44,8 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
     except ModelError as error:
         return _more_text(str(error), _bounds_text(at_bound))
     bounds = _bounds_text(that_matter(history, model, best, at_bound)) or _idle_text(at_bound)
-    dropped = _dropped_text(history, branches)
-    second = "; and ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
+    parts = (bounds, _dropped_text(history, branches), _failing_text(history))
+    second = "; and ".join(part for part in parts if part) or _NO_BOUNDS
     return f"{_hope_text(branches)} {second[0].upper()}{second[1:]}."  # no name of a user's first
 
 
@@ -106,6 +107,17 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     return f"the model sees nothing better in {where}, which can be dropped"
 
 
+def _failing_text(history: History) -> str:
+    """Where nothing but failures came of several trials."""
+    ended = Counter(history.space.path_label(trial.config) for trial in history.failed)
+    seen = history.best_by_path()
+    failing = [label for label, n in ended.items() if n >= _SEVERAL and label not in seen]
+    if not failing:
+        return ""
+    where = listed(sorted(failing), separator="; ", width=160)
+    return f"every trial of {where} failed, for the reasons below"
+
+
 def shortened(hopeless: list[str], others: list[str]) -> list[str]:
     """Labels of branches, with one option instead of all branches that have it."""
     kept = {part for label in others for part in label.split(", ")}
@@ -117,7 +129,7 @@ def shortened(hopeless: list[str], others: list[str]) -> list[str]:
         if part not in kept and len(with_it) > 1:
             found.append(part)
             left = [label for label in left if label not in with_it]
-    return found + left
+    return sorted(found) + left
 
 
 def _percent(chance: float) -> str:
