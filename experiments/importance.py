@@ -2,9 +2,9 @@
 
 Named variables: after some trials, is the variable that matters most named first? Coverage: do the
 intervals of `predict` at new configurations hold the objective as often as they say? Chances: is
-the next trial of a branch a new best as often as the model says, after 15, 30 and 60 trials? Runs are kept in
-experiments/results/importance.json, and the page is made from them. The trials of a strategy
-are kept in results/importance, so that another model is measured on the same ones.
+the next trial of a branch a new best as often as the model says, after 15, 30 and 60 trials?
+Runs are kept in experiments/results/importance.json, and the page is made from them. The trials of
+a strategy are kept in results/importance, so that another model is measured on the same ones.
 
     python experiments/importance.py [--seeds 20] [--only 'named/star/*'] [--again] [--searched]
     python experiments/importance.py --page
@@ -243,10 +243,10 @@ def chance_lines(kept: dict[str, Any]) -> list[str]:
         "",
         "## Are chances what they say?",
         "",
-        "For every branch of these studies, 32 at most, after 15, 30 and 60 trials: the `chance` of",
-        "`best_predicted()` that its next trial is a new best, and how often it was one; its `room`",
-        "for one anywhere, and how often there is some. Branches of one study are alike, so the",
-        "rows say less than their counts.",
+        "For every branch of these studies, 32 at most, after 15, 30 and 60 trials: the `chance`",
+        "of `best_predicted()` that its next trial is a new best, and how often it was one; its",
+        "`room` for one anywhere, and how often there is some. Branches of one study are alike, so",
+        "the rows say less than their counts.",
         "",
         "| trials by | the model says | branches | chance on average | a new best | branches "
         "| room on average | there is room |",

@@ -71,7 +71,7 @@ class View:
     """Whether no other hyper-parameters of this model are more plausible."""
     known_noise: float | None
     """The variance of a target, where every trial has stated one."""
-    asked: Asked = Asked()
+    asked: Asked
     """What its standard deviations, and odds of new bests, are to be multiplied by."""
 
     @cached_property

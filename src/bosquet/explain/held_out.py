@@ -1,4 +1,4 @@
-"""How much wider intervals must be than a fitted model believes, and how much less likely new bests.
+"""How much wider intervals must be than a fitted model believes, and new bests less likely.
 
 A model of sixty trials may have sixty hyper-parameters. Fitted to the same trials that it then
 explains, it is surer than it should be, and leaving one trial out does not show that: the

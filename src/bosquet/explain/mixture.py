@@ -155,7 +155,7 @@ class Mixture:
                 np.where(below < wanted, middle, low),
                 np.where(below < wanted, high, middle),
             )
-        return 0.5 * low + 0.5 * high
+        return np.asarray(0.5 * low + 0.5 * high)
 
     def _below(self, y: Array, mean: Array, variance: Array) -> Array:
         """The probability of less than y."""
