@@ -287,12 +287,15 @@ def _add_values(
         cliponaxis=False,
         hovertemplate="best trial: %{x}<extra></extra>",
     )
-    # An interval of a branch without values may be as wide as all that is believed: it may be cut.
+    # What a branch is believed to reach at worst may be far off: intervals are cut half as far away
+    # as the values are apart.
     ends = [b.best.value or 0.0 for b in seen if b.best]
-    known = [b for b in predicted if b.best] or predicted
-    ends += [end for b in known if b.predicted for end in (b.predicted.low, b.predicted.high)]
     ends += [b.predicted.mean for b in predicted if b.predicted]
     if ends:
+        half = 0.5 * (max(ends) - min(ends))
+        least, most = min(ends) - half, max(ends) + half
+        for one in [b.predicted for b in predicted if b.predicted]:
+            ends += [max(one.low, least), min(one.high, most)] if half else [one.low, one.high]
         width = max(ends) - min(ends) or 1.0
         made.update_layout(xaxis2={"range": [min(ends) - 0.05 * width, max(ends) + 0.2 * width]})
     made.update_layout(xaxis2={"gridcolor": FAINT, "zeroline": False, "nticks": 5})

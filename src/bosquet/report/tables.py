@@ -46,8 +46,9 @@ def branches_table(history: History, *, width: int | None = None) -> Table:
     whole = width is None or width - taken >= _LEAST_SEEN
     title = "Best configuration of each branch" if whole else "Best value of each branch"
     table = Table(title=title, title_justify="left", expand=whole and width is not None)
-    for name in columns:
-        table.add_column(name, **({"style": "bold"} if name == "branch" else {"justify": "right"}))
+    table.add_column("branch", style="bold")
+    for name in columns[1:]:
+        table.add_column(name, justify="right")
     if whole and width is not None:
         table.add_column("configuration", overflow="ellipsis", no_wrap=True, ratio=1)
     elif whole:
