@@ -2,9 +2,9 @@
 
 Named variables: after some trials, is the variable that matters most named first? Coverage: do the
 intervals of `predict` at new configurations hold the objective as often as they say? Chances: is
-the next trial of a branch a new best as often as the model says? Runs are kept in
-experiments/results/importance.json, and the page is made from them. The trials of a strategy
-are kept in results/importance, so that another model is measured on the same ones.
+the next trial of a branch a new best as often as the model says, after 15, 30 and 60 trials?
+Runs are kept in experiments/results/importance.json, and the page is made from them. The trials of
+a strategy are kept in results/importance, so that another model is measured on the same ones.
 
     python experiments/importance.py [--seeds 20] [--only 'named/star/*'] [--again] [--searched]
     python experiments/importance.py --page
@@ -36,6 +36,7 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 NEW = 200  # configurations at which intervals are checked
 DRAWS = 400  # functions of the model's own
 TRIALS = 60
+AFTER = (15, 30, 60)  # trials: where chances are looked at
 CLASSES = ((0.0, 0.05), (0.05, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.95), (0.95, 1.01))
 
 Objective = Callable[[dict[str, Any]], float]
@@ -111,15 +112,24 @@ def covered(problem: str, strategy: str, seed: int) -> dict[str, Any]:
     left_out = model.leave_one_out()
     loo = float(np.mean([one.low <= (one.trial.value or 0.0) <= one.high for one in left_out]))
     explained = 1.0 - float(np.mean((values - mean) ** 2) / np.var(values))
-    widest = max(belief.widening for belief in model.beliefs)
+    first = max(model.beliefs, key=lambda belief: belief.weight)
+    told = {
+        str(n): chances(made, model if n == TRIALS else model_of(first_trials(model.history, n)))
+        for n in AFTER
+    }
     return {
         "inside": inside,
         "by_chance": by_chance(model, configs, inside["0.9"]),
         "explained": explained,
         "left_out": loo,
-        "widening": widest,
-        "chances": chances(made, model),
+        "widening": first.widening,
+        "odds": first.odds,
+        "chances_after": told,
     }
+
+
+def first_trials(history: bq.History, n: int) -> bq.History:
+    return bq.History(history.space, history.trials[:n], history.direction)
 
 
 def by_chance(model: Model, configs: list[dict[str, Any]], found: float) -> list[float]:
@@ -206,8 +216,8 @@ def rows(kept: dict[str, Any], kind: str, problem: str, strategy: str) -> list[d
 
 
 def latest(some: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Runs of the model with widened intervals; where there are none yet, those without."""
-    return [run for run in some if "widening" in run] or some
+    """Runs of the present model; where there are none yet, those of the one before."""
+    return [run for run in some if "odds" in run] or some
 
 
 def commits_of(some: list[dict[str, Any]]) -> str:
@@ -217,29 +227,40 @@ def commits_of(some: list[dict[str, Any]]) -> str:
 
 def chance_lines(kept: dict[str, Any]) -> list[str]:
     """What the model says of branches beside what is true there, by the size of the chance."""
-    told = [one for run in kept.values() for one in run.get("chances", [])]
-    if not told:
+    told = {
+        strategy: [
+            one
+            for key, run in kept.items()
+            if f"/{strategy}/" in key
+            for some in run.get("chances_after", {}).values()
+            for one in some
+        ]
+        for strategy in STRATEGIES
+    }
+    if not any(told.values()):
         return []
     lines = [
         "",
         "## Are chances what they say?",
         "",
-        "For every branch of these studies: the `chance` of `best_predicted()` that its next trial",
-        "is a new best, and how often it was one; its `room` for one anywhere, and how often there",
-        "is some. Branches of one study are alike, so the rows say less than their counts.",
+        "For every branch of these studies, 32 at most, after 15, 30 and 60 trials: the `chance`",
+        "of `best_predicted()` that its next trial is a new best, and how often it was one; its",
+        "`room` for one anywhere, and how often there is some. Branches of one study are alike, so",
+        "the rows say less than their counts.",
         "",
-        "| the model says | branches | chance on average | a new best | branches | room on average "
-        "| there is room |",
-        "|---|---|---|---|---|---|---|",
+        "| trials by | the model says | branches | chance on average | a new best | branches "
+        "| room on average | there is room |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for low, high in CLASSES:
-        cells = []
-        for said, true in ((0, 1), (2, 3)):
-            some = np.array([[one[said], one[true]] for one in told if low <= one[said] < high])
-            shares = [f"{100 * x:.0f} %" for x in some.mean(axis=0)] if len(some) else ["", ""]
-            cells += [str(len(some)), *shares]
-        name = f"{100 * low:g} to {100 * min(high, 1.0):g} %"
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    for strategy, ones in told.items():
+        for low, high in CLASSES:
+            cells = []
+            for said, true in ((0, 1), (2, 3)):
+                some = np.array([[one[said], one[true]] for one in ones if low <= one[said] < high])
+                shares = [f"{100 * x:.0f} %" for x in some.mean(axis=0)] if len(some) else ["", ""]
+                cells += [str(len(some)), *shares]
+            name = f"{100 * low:g} to {100 * min(high, 1.0):g} %"
+            lines.append(f"| {strategy} | {name} | {' | '.join(cells)} |")
     return lines
 
 
@@ -282,8 +303,8 @@ def page(kept: dict[str, Any]) -> str:
         "intervals of `interval()` (averaged over seeds), the share of the variance that the means",
         "of `predict()` explain (median), and the share of trials inside their 90 % intervals by",
         "`leave_one_out()`; *wider* is the factor by which intervals were widened (median). Where",
-        "seeds are few, later runs of the script add more. Rows that say *no* are of the model",
-        "before its intervals were widened, and have not been measured again.",
+        "seeds are few, later runs of the script add more; a row with a star is of an earlier",
+        "model and has not been measured again.",
         "",
         "Errors at 200 configurations are made of a few unknowns, so that one study says little:",
         "of functions drawn from the model itself, the one study in twenty with fewest inside its",
@@ -310,8 +331,9 @@ def page(kept: dict[str, Any]) -> str:
                 shown = " | ".join([*cells, *(f"{100 * x:.0f}" for x in (explained, left))])
                 factors = [run["widening"] for run in some if "widening" in run]
                 wider = f"{np.median(factors):.2f}" if factors else "no"
+                star = "" if "odds" in some[0] else " *"
                 lines.append(
-                    f"| {problem} | {strategy} | {len(some)} | {shown} | {wider} "
+                    f"| {problem}{star} | {strategy} | {len(some)} | {shown} | {wider} "
                     f"| {commits_of(some)} |"
                 )
     lines += chance_lines(kept)

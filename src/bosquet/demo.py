@@ -34,7 +34,9 @@ def run_demo(
     result = minimize(
         problem.objective, problem.space, n_trials=n_trials, strategy=strategy, seed=seed
     )
-    console.print(branches_table(result.history, one_line=console.is_terminal))
+    console.print(
+        branches_table(result.history, width=console.width if console.is_terminal else None)
+    )
     if result.best is not None:
         console.print(
             f"\nBest: [bold]{result.best_value:.4g}[/] in trial {result.best.number} "

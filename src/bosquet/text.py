@@ -110,6 +110,8 @@ def value_format(values: Iterable[float]) -> Callable[[float], str]:
         if not math.isfinite(value) or value == 0.0:
             return f"{value:g}"
         size = math.floor(math.log10(abs(value)))
+        if size + decimals < 0:  # so few decimals would leave nothing of it
+            return f"{value:.3g}"
         if -5 <= size < 7 and decimals <= 9:
             return f"{value:.{max(0, decimals)}f}"
         return f"{value:.{min(max(size + decimals, 2), 15)}e}"

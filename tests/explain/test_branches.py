@@ -1,9 +1,11 @@
 """What a branch is worth: its best by the model, and what is left to gain there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from bosquet import Choice, Float, Forbid, Space
+from bosquet import Choice, Float, Forbid, History, Space
 from bosquet.explain import Model
 from tests.explain.studies import studied, tree_value
 
@@ -55,6 +57,24 @@ def test_the_chance_is_that_of_one_more_trial():
     one = next(one for one in Model(rough).best_predicted() if one.branch == "m=a")
     assert one.chance < 0.9 < one.room
     assert 0.0 <= one.gain < 0.3
+
+
+def test_a_branch_that_always_fails_is_worth_little():
+    space = Space({"m": Choice({"a": {"x": Float(0, 1)}, "b": {"y": Float(0, 1)}})})
+    history = studied(space, lambda c: c["x"] + 1.0 if "x" in c else 0.5 + c["y"], 40)
+    failing = [
+        replace(t, state="failed", value=None, reason="no licence") if "y" in t.config else t
+        for t in history.trials
+    ]
+    runs, fails = (
+        {one.branch: one for one in Model(History(space, some)).best_predicted()}
+        for some in ([t for t in history.trials if "x" in t.config], failing)
+    )
+    assert runs["m=b"].success == 1.0
+    assert fails["m=b"].success < 0.1
+    assert fails["m=b"].chance <= fails["m=b"].success
+    assert fails["m=b"].room <= 0.2 < runs["m=b"].room
+    assert fails["m=b"].gain < 0.2 * runs["m=b"].gain
 
 
 def test_predicted_configurations_satisfy_the_constraints():

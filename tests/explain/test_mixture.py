@@ -7,6 +7,7 @@ import pytest
 
 from bosquet import Float, Space
 from bosquet.explain.fit import fit_views
+from bosquet.explain.held_out import Asked
 from bosquet.explain.mixture import Mixture, interval_levels, root
 from tests.explain.studies import studied, tree_space, tree_value
 
@@ -25,13 +26,14 @@ def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
     assert any(view.scale.lam != 1.0 for view in views)
     X = space.to_unit(space.sample(5, 6))
     rng = np.random.default_rng(0)
-    drawn = []
+    drawn, widened = [], []
     for view in views:
         mean, variance = view.posterior.on_path((0,)).moments(X)
         n = round(200_000 * view.weight)
-        z = mean + np.sqrt(variance) * rng.standard_normal((n, len(X)))
-        y = view.scale.to_y(z)
-        drawn.append(y.mean(axis=0) + view.widening * (y - y.mean(axis=0)))
+        away = np.sqrt(variance) * rng.standard_normal((n, len(X)))
+        y = view.scale.to_y(mean + away)
+        drawn.append(y.mean(axis=0) + view.asked.wider * (y - y.mean(axis=0)))
+        widened.append(view.scale.to_y(mean + view.asked.wider * away))
     y = np.vstack(drawn)
     mean, sd = mixture.mean_and_sd(X)
     np.testing.assert_allclose(mean, y.mean(axis=0), rtol=0.02, atol=0.02 * sd.max())
@@ -39,7 +41,7 @@ def test_means_and_quantiles_are_those_of_the_transformed_back_normals(skewed):
     levels = [0.05, 0.5, 0.95]
     np.testing.assert_allclose(
         mixture.quantiles(X, levels),
-        np.quantile(y, levels, axis=0),
+        np.quantile(np.vstack(widened), levels, axis=0),
         rtol=0.05,
         atol=0.05 * sd.max(),
     )
@@ -64,7 +66,7 @@ def test_widening_leaves_means_and_widens_all_else():
     X = space.to_unit(space.sample(3, 8))
     curved = replace(views[0].scale, lam=0.0)  # z far above zero becomes an exponential function
     narrow, wide = (
-        Mixture(space, [replace(views[0], widening=factor, weight=1.0, scale=curved)])
+        Mixture(space, [replace(views[0], asked=Asked(factor), weight=1.0, scale=curved)])
         for factor in (1.0, 2.0)
     )
     (mean, sd), (same, twice) = (one.mean_and_sd(X) for one in (narrow, wide))
@@ -72,18 +74,43 @@ def test_widening_leaves_means_and_widens_all_else():
     np.testing.assert_allclose(twice, 2.0 * sd)
     np.testing.assert_allclose(wide.draws(X) - mean, 2.0 * (narrow.draws(X) - mean), atol=1e-9)
     np.testing.assert_allclose(wide.left_out([0.5])[1], 2.0 * narrow.left_out([0.5])[1])
-    ends, further = (one.quantiles(X, [0.05, 0.95]) - mean for one in (narrow, wide))
-    np.testing.assert_allclose(further, 2.0 * ends, rtol=1e-6)
-    lowest = int(np.argmin(mean))
-    below = mean[lowest] - 2.0 * sd[lowest]
-    (less, _), (more, _) = (one.improvement(X, below) for one in (narrow, wide))
-    assert 0.0 < less[lowest] < more[lowest] < 0.5
+
+
+def test_odds_lower_chances_and_what_is_gained_by_them():
+    space = tree_space()
+    _, views = fit_views(studied(space, tree_value, 12))
+    X = space.to_unit(space.sample(3, 8))
+    believed, doubted = (
+        Mixture(space, [replace(views[0], asked=Asked(2.0, odds), weight=1.0)])
+        for odds in (1.0, 0.25)
+    )
+    mean, sd = believed.mean_and_sd(X)
+    below = float(np.min(mean + 0.2 * sd))
+    (chance, gain), (less, smaller) = (one.improvement(X, below) for one in (believed, doubted))
+    np.testing.assert_allclose(less / (1 - less), 0.25 * chance / (1 - chance))
+    np.testing.assert_allclose(smaller * chance, gain * less)
+    assert 0.0 < doubted.room(X, below) < believed.room(X, below) < 1.0
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 5.0])
+def test_quantiles_are_those_of_widened_targets(factor):
+    """Where the map is curved, the long tail alone becomes much longer."""
+    space = tree_space()
+    _, views = fit_views(studied(space, tree_value, 12))
+    X = space.to_unit(space.sample(3, 8))
+    curved = replace(views[0].scale, lam=0.0)
+    wide = Mixture(space, [replace(views[0], asked=Asked(factor), weight=1.0, scale=curved)])
+    z = views[0].posterior.joint(X)
+    sd = np.sqrt(np.diag(z[1]))
+    for level, place in ((0.05, -1.6449), (0.5, 0.0), (0.95, 1.6449)):
+        expected = curved.to_y(z[0] + factor * place * sd)
+        np.testing.assert_allclose(wide.quantiles(X, [level])[0], expected, rtol=1e-4, atol=1e-6)
 
 
 def test_improvement_is_that_of_the_distribution():
     space = tree_space()
     _, views = fit_views(studied(space, tree_value, 12))
-    mixture = Mixture(space, views)
+    mixture = Mixture(space, [replace(view, asked=Asked()) for view in views])
     X = space.to_unit(space.sample(3, 8))
     below = float(np.median(mixture.mean_and_sd(X)[0]))
     chance, gain = mixture.improvement(X, below)

@@ -23,6 +23,22 @@ def test_convergence_shows_every_trial_and_marks_failures(history):
     assert "24 trials, 2 failed" in made.layout.title.subtitle.text
 
 
+def test_failures_are_seen_on_whatever_axis_values_have():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    values = [1e-6, None, 0.02, 3.0]
+    trials = [
+        bq.Trial(i, {"x": 0.5}).failed("no memory")
+        if value is None
+        else bq.Trial(i, {"x": 0.5}).completed(bq.Evaluation(value))
+        for i, value in enumerate(values)
+    ]
+    layout = plots.convergence(bq.History(space, trials)).layout
+    assert layout.yaxis.type == "log"
+    assert layout.yaxis2.type is None  # linear, from 0 to 1: crosses are at its lower end
+    assert layout.yaxis2.range == (0, 1)
+    assert layout.yaxis.ticktext[0] == "1e-06"
+
+
 def test_convergence_of_what_is_maximised_goes_up(history):
     turned = bq.History(history.space, history.trials, "maximize")
     line = next(t for t in plots.convergence(turned).data if t.name == "best so far").y

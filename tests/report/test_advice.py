@@ -1,21 +1,27 @@
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bosquet as bq
 from bosquet.data import History, Trial
 from bosquet.explain import BranchBest
-from bosquet.report.advice import advice, at_bounds
+from bosquet.report.advice import advice, at_bounds, shortened
 
 
-def fitted(*branches) -> Any:
-    """A model that expects what it is told to."""
+def fitted(*branches, slope=1.0) -> Any:
+    """A model that expects what it is told to, and that x and k matter by ``slope``."""
     bests = [
-        BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain, {}, room)
-        for label, chance, gain, room in branches
+        BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain, {}, room, *success)
+        for label, chance, gain, room, *success in branches
     ]
-    return SimpleNamespace(best_predicted=lambda: bests)
+
+    def predict(configs):
+        means = [-slope * (config.get("x", 0.0) + config["k"]) for config in configs]
+        return np.array(means), np.ones(len(means))
+
+    return SimpleNamespace(best_predicted=lambda: bests, predict=predict)
 
 
 @pytest.fixture
@@ -57,13 +63,57 @@ def test_a_gain_beyond_all_that_was_seen_is_not_told(history):
 
 def test_when_to_stop_and_what_to_drop(history):
     said = advice(history, fitted(("m=a", 0.01, 0.01, 0.04), ("m=b", 0.001, 0.0, 0.001)))
-    assert said.startswith("More trials of this space are hardly worth it: the model sees a chance")
+    assert said.startswith(
+        "More trials are hardly worth it: the model gives the next one a chance below 5\u00a0% to "
+        "be a new best, wherever it is. A wider"
+    )
     assert said.endswith("; and the model sees nothing better in m=b, which can be dropped.")
 
 
-def test_one_branch_with_room_is_enough_to_go_on(history):
+def test_room_that_the_next_trial_will_hardly_find_is_told(history):
     said = advice(history, fitted(("m=a", 0.01, 0.01, 0.04), ("m=b", 0.001, 0.0, 0.3)))
-    assert said.startswith("More trials are worth most in m=a")
+    assert "wherever it is, though it does not rule out something better in m=b." in said
+
+
+def test_a_space_without_branches_is_not_divided(history):
+    said = advice(history, fitted(("", 0.5, 0.25, 0.6)))
+    assert said.startswith(
+        "More trials are worth it: the model gives the next one a chance of 50\u00a0% to be a new "
+        "best, and expects"
+    )
+
+
+def test_likely_failures_are_told(history):
+    said = advice(history, fitted(("m=a", 0.2, 0.5, 0.6, 0.3), ("m=b", 0.1, 0.1, 0.1, 1.0)))
+    assert "a new best (trials like it succeed in 30\u00a0% of cases), and expects" in said
+
+
+def test_a_branch_that_only_fails_is_named(history):
+    trials = [history.trials[0]]
+    trials += [Trial(n, {"m": "b", "n": 1, "k": n}).failed("no licence") for n in range(1, 4)]
+    branches = ("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3)
+    failing = History(history.space, trials)
+    assert "; and every trial of m=b failed, for the" in advice(failing, fitted(*branches))
+    twice = History(history.space, trials[:-1])
+    assert "failed" not in advice(twice, fitted(*branches))
+    assert "failed" not in advice(history, fitted(*branches))
+
+
+def test_a_bound_that_hardly_matters_asks_for_no_wider_range(history):
+    branches = ("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3)
+    assert advice(history, fitted(*branches, slope=1e-4)).endswith(
+        " That x is at a bound of its range hardly matters."
+    )
+    lower = fitted(*branches, slope=-1.0)  # the model expects more further inside
+    assert "A wider range" not in advice(history, lower)
+
+
+def test_an_option_stands_for_all_branches_that_have_it():
+    hopeless = ["p=b, q=a", "p=b, q=b", "p=a, q=c", "p=b, q=c"]
+    assert shortened(hopeless, ["p=a, q=a", "p=a, q=b"]) == ["p=b", "p=a, q=c"]
+    assert shortened(["p=a, q=a"], ["p=a, q=b"]) == ["p=a, q=a"]
+    nested = ["m=svm, kernel=rbf", "m=svm, kernel=linear"]
+    assert shortened(nested, ["m=forest"]) == ["m=svm"]
 
 
 def test_the_best_branch_is_never_dropped(history):

@@ -68,11 +68,23 @@ def many_branches():
 
 def test_tables_of_many_branches_fit_on_a_screen():
     history = many_branches()
-    lines = printed(branches_table(history, one_line=True)).splitlines()
+    lines = printed(branches_table(history, width=100)).splitlines()
     assert len(lines) <= MOST_ROWS + 6
     assert "branches more" in lines[-1]
     assert "takes" in lines[2]
     assert len(printed(failures_table(history), width=400).splitlines()) <= MOST_ROWS * 2 + 6
+
+
+def test_a_narrow_screen_has_no_room_for_configurations():
+    history = many_branches()
+    narrow, wide = (
+        printed(branches_table(history, width=width), width=width) for width in (46, 80)
+    )
+    assert "shared0=" not in narrow
+    assert "Best value of each branch" in narrow
+    assert max(map(len, narrow.splitlines())) <= 46
+    assert "shared0=" in wide
+    assert "Best configuration of each branch" in wide
 
 
 def test_the_tree_has_counts_and_bests():

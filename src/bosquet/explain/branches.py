@@ -9,6 +9,7 @@ import numpy as np
 from bosquet.arrays import Array
 from bosquet.explain.mixture import Mixture, interval_levels
 from bosquet.explain.rows import feasible, rows_on
+from bosquet.models.feasibility import Feasibility
 from bosquet.search.tree_path import on_path
 from bosquet.space import Config, Space
 from bosquet.space.tree import Path
@@ -32,42 +33,64 @@ class BranchBest:
     high: float
     """The interval of the objective at ``config``."""
     chance: float
-    """The probability that one more trial of the branch is a new best of the study: better than all
-    trials, by a thousandth of the spread of their values at least. The trial is the one of the
-    branch with the highest expected improvement."""
+    """The probability that one more trial of the branch is a new best of the study: that it does
+    not fail, and is better than all trials, by a thousandth of the spread of their values at least.
+    The trial is the one of the branch with the highest expected improvement."""
     gain: float
     """That expected improvement: by how much it is better, on average, no better counting as 0."""
     next_config: Config
     """The configuration of that trial."""
     room: float
     """The probability that the branch has such a configuration anywhere, found or not."""
+    success: float = 1.0
+    """The probability that this trial does not fail, as trials nearby have or have not."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What all branches of a study are compared with."""
+
+    best: float
+    """The lowest y of all trials."""
+    sign: float
+    """Of the user's values: -1 where they are maximised."""
+    feasibility: Feasibility | None
+    """Where trials fail; None while none has."""
+
+    def success(self, rows: Array, path: Path) -> Array:
+        """The probability that trials at rows of a path do not fail: (m,)."""
+        if self.feasibility is None:
+            return np.ones(len(rows))
+        return np.exp(self.feasibility.log_probability(rows, path))
 
 
 def best_of_branch(
-    space: Space, mixture: Mixture, path: Path, known: Array, best: float, sign: float, level: float
+    space: Space, mixture: Mixture, path: Path, tried: Array, known: Known, level: float
 ) -> BranchBest | None:
-    """``known`` are rows of trials, ``best`` the lowest y of all; None if nothing is feasible."""
-    rows = _searched(space, mixture, path, known)
+    """``tried`` are rows of trials of the branch; None if nothing is feasible."""
+    rows = _searched(space, mixture, path, tried)
     if not len(rows):
         return None
     at = rows[:1]
     mean, sd = mixture.mean_and_sd(at)
-    ends = sign * mixture.quantiles(at, interval_levels(level))[:, 0]
-    wanted = best - _noticed(best, mixture.spread)
-    chances, gains = mixture.improvement(rows, wanted)
+    ends = known.sign * mixture.quantiles(at, interval_levels(level))[:, 0]
+    wanted = known.best - _noticed(known.best, mixture.spread)
+    success = known.success(rows, path)
+    chances, gains = (success * one for one in mixture.improvement(rows, wanted))
     next_one = int(np.argmax(gains))
-    lowest = mixture.draws(_to_draw(rows)).min(axis=1)
+    room = float(success.max()) * mixture.room(_to_draw(rows), wanted)
     return BranchBest(
         space.tree.path_label(path),
         space.from_unit(at)[0],
-        float(sign * mean[0]),
+        float(known.sign * mean[0]),
         float(sd[0]),
         float(ends.min()),
         float(ends.max()),
         float(chances[next_one]),
         float(gains[next_one]),
         space.from_unit(rows[next_one : next_one + 1])[0],
-        max(float((lowest < wanted).mean()), float(chances[next_one])),
+        max(room, float(chances[next_one])),
+        float(success[next_one]),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from bosquet.arrays import Array, Index
 from bosquet.data import Dataset, History, Trial
 from bosquet.errors import ModelError
-from bosquet.explain.held_out import widening
+from bosquet.explain.held_out import Asked, asked_of
 from bosquet.models.covariance import AdditivePosterior
 from bosquet.models.fitting import with_prior
 from bosquet.models.laplace import laplace_draws
@@ -71,8 +71,8 @@ class View:
     """Whether no other hyper-parameters of this model are more plausible."""
     known_noise: float | None
     """The variance of a target, where every trial has stated one."""
-    widening: float = 1.0
-    """What its standard deviations are to be multiplied by (`held_out`)."""
+    asked: Asked
+    """What its standard deviations, and odds of new bests, are to be multiplied by."""
 
     @cached_property
     def posterior(self) -> AdditivePosterior:
@@ -100,6 +100,8 @@ class Belief:
     """What else the strategy says, as a learned graph."""
     widening: float = 1.0
     """By how much its intervals are wider than the fit alone says: trials put aside asked for it"""
+    odds: float = 1.0
+    """By what the odds of new bests are multiplied, for the same reason."""
 
 
 def fitted_trials(history: History) -> tuple[Trial, ...]:
@@ -160,8 +162,10 @@ def fit_views(
     beliefs, views = [], []
     for i, weight in counted.items():
         one, share = found[int(i)], weight / sum(counted.values())
-        beliefs.append(one.belief(share))
-        views += one.views(share, data, _THETAS if len(counted) <= 2 else _FEW_THETAS)
+        thetas = one.thetas(_THETAS if len(counted) <= 2 else _FEW_THETAS)
+        asked = one.asked(thetas)
+        beliefs.append(one.belief(share, asked))
+        views += one.views(share, data, thetas, asked)
     return beliefs, views
 
 
@@ -233,7 +237,7 @@ class _Candidate:
             best = better
         return best
 
-    def belief(self, weight: float) -> Belief:
+    def belief(self, weight: float, asked: Asked) -> Belief:
         return Belief(
             self.strategy.name,
             self.setting.kernel,
@@ -241,33 +245,40 @@ class _Candidate:
             self.evidence,
             weight,
             self.about,
-            self.widening,
+            asked.wider,
+            asked.odds,
         )
 
-    @cached_property
-    def widening(self) -> float:
-        """What trials put aside ask for."""
+    def thetas(self, more: int) -> list[Array]:
+        """The best hyper-parameters, and some that are plausible beside them."""
+        hyper, rng = self.model.hyper, np.random.default_rng(0)
+        log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
+        return [self.theta, *laplace_draws(log_posterior, hyper, self.theta, more, rng)]
+
+    def asked(self, thetas: Sequence[Array]) -> Asked:
+        """By trials put aside.
+
+        Those fitted again without them are taken to be as uncertain as ``thetas``.
+        """
         start = self.model.hyper.remember(self.theta)
         targets, space, X = self.targets, self.space, self.X
 
-        def refitted(rows: Index) -> tuple[AdditivePosterior, float]:
+        def refitted(rows: Index) -> list[tuple[AdditivePosterior, float]]:
             some = Targets(targets.z[rows], targets.noise[rows], 0.0)
             model: Any = self.strategy.model_on(space, X[rows], some, self.setting)
             recalled = model.hyper.recall(start)
-            theta, _ = model.fit([model.hyper.mean if recalled is None else recalled], _AGAIN)
-            posterior = model.posterior(theta)
-            return posterior, float(np.exp(posterior.eta[-1]))
+            best, _ = model.fit([model.hyper.mean if recalled is None else recalled], _AGAIN)
+            moved = [model.hyper.clip(best + (theta - self.theta)) for theta in thetas]
+            posteriors = [model.posterior(theta) for theta in moved]
+            return [(one, float(np.exp(one.eta[-1]))) for one in posteriors]
 
-        return widening(space, X, targets.z, targets.noise, refitted)
+        return asked_of(space, X, targets.z, targets.noise, refitted)
 
-    def views(self, weight: float, data: Dataset, more: int) -> list[View]:
+    def views(
+        self, weight: float, data: Dataset, thetas: Sequence[Array], asked: Asked
+    ) -> list[View]:
         scale = Scale.of(data.y, self.setting.lam)
         noise = self.targets.noise
         known = None if np.isnan(noise).any() else float(np.median(noise))
-        hyper, rng = self.model.hyper, np.random.default_rng(0)
-        log_posterior = partial(with_prior, self.model.log_likelihood, hyper)
-        thetas = [self.theta, *laplace_draws(log_posterior, hyper, self.theta, more, rng)]
         share = weight / len(thetas)
-        return [
-            View(share, self.model, t, scale, t is self.theta, known, self.widening) for t in thetas
-        ]
+        return [View(share, self.model, t, scale, t is self.theta, known, asked) for t in thetas]

@@ -6,14 +6,16 @@ Glossary (V views, m rows, S draws, q levels)
             distribution of y is the weighted mixture of what these normals become under the maps
     centre  the mean of y by a view: (V, m)
 
-A view that is too sure (`View.widening`) has its distribution of y stretched about its centre. So
-means stay what they are; stretching z instead would move them wherever the map is curved, without
-bound where it is an exponential function.
+A view that is too sure (`View.asked`) has the standard deviation of its z multiplied. Quantiles
+follow from that, so that a long tail on one side does not become one on both. Means stay what they
+are without it, as they would grow without bound where the map is an exponential function; sample
+functions are stretched about the centre of y, which keeps it. Chances of new bests have odds of
+their own (`held_out`), and no part in this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +23,7 @@ import scipy
 
 from bosquet.arrays import Array
 from bosquet.explain.fit import View
+from bosquet.explain.held_out import with_odds
 from bosquet.linalg import cholesky
 from bosquet.space import Space
 from bosquet.threads import one_thread
@@ -28,7 +31,6 @@ from bosquet.threads import one_thread
 DRAWS = 64  # sample functions, in pairs on both sides of a mean
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _SHARES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
-_REACH = 9.0  # standard deviations within which quantiles are looked for
 _HALVINGS = 60
 
 
@@ -39,6 +41,7 @@ class Mixture:
         self._space = space
         self._views = tuple(views)
         self._weights = np.array([view.weight for view in views])
+        self._wider = np.array([view.asked.wider for view in views])
 
     # -- one row at a time -------------------------------------------------------------------
 
@@ -64,16 +67,27 @@ class Mixture:
     def improvement(self, X: Array, below: float) -> tuple[Array, Array]:
         """The probability that y is lower than ``below``, and by how much on average: (m,) each."""
         mean, variance = self._moments(X, noise=False)
-        centres = self._centres(mean, variance)
-        chance = self._below(np.full(len(X), below), mean, variance, centres)
         # Equally likely places of a normal distribution.
-        places = scipy.special.ndtri((np.arange(128) + 0.5) / 128)
-        gain = np.zeros(len(X))
+        spread = scipy.special.ndtri((np.arange(128) + 0.5) / 128)
+        chance, gain = np.zeros((2, len(X)))
         for i, view in enumerate(self._views):
-            y = view.scale.to_y(mean[i][:, None] + np.sqrt(variance[i])[:, None] * places)
-            y = _stretched(y, centres[i][:, None], view.widening)
-            gain += view.weight * np.maximum(below - y, 0.0).mean(axis=1)
+            sd = np.sqrt(variance[i])
+            fitted = scipy.special.ndtr((view.scale.to_z(np.array(below)) - mean[i]) / sd)
+            doubted = with_odds(fitted, view.asked.odds)
+            y = view.scale.to_y(mean[i][:, None] + sd[:, None] * spread)
+            lower = np.maximum(below - y, 0.0).mean(axis=1)
+            chance += view.weight * doubted
+            gain += view.weight * lower * doubted / np.maximum(fitted, np.finfo(float).tiny)
         return chance, gain
+
+    @one_thread()
+    def room(self, X: Array, below: float) -> float:
+        """The probability that y is lower than ``below`` in any row."""
+        found = [
+            (len(y), with_odds((y.min(axis=1) < below).mean(), view.asked.odds))
+            for view, y, _ in self._drawn(X, DRAWS)
+        ]
+        return float(sum(n * share for n, share in found) / sum(n for n, _ in found))
 
     def left_out(self, levels: Sequence[float]) -> tuple[Array, Array, Array]:
         """Mean, standard deviation and quantiles of each fitted trial's y, given all others."""
@@ -82,8 +96,7 @@ class Mixture:
 
     def left_out_levels(self, y: Array) -> Array:
         """The probability of less than ``y``, of each fitted trial given all others."""
-        mean, variance = self._left_out
-        return self._below(y, mean, variance, self._centres(mean, variance))
+        return self._below(y, *self._left_out)
 
     @cached_property
     def _left_out(self) -> tuple[Array, Array]:
@@ -113,46 +126,44 @@ class Mixture:
         z = mean[..., None] + np.sqrt(variance)[..., None] * _NODES
         return np.array([view.scale.to_y(one) for view, one in zip(self._views, z, strict=True)])
 
-    def _centres(self, mean: Array, variance: Array) -> Array:
-        return np.asarray(self._quadrature(mean, variance) @ _SHARES)
+    def _sd(self, variance: Array) -> Array:
+        """Of z, widened: (V, m)."""
+        return self._wider[:, None] * np.sqrt(variance)
 
     def _mean_and_sd(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         y = self._quadrature(mean, variance)
         centres = y @ _SHARES
         centre = self._weights @ centres
-        wider = np.array([view.widening for view in self._views])[:, None, None]
-        away = _stretched(y, centres[..., None], wider) - centre[:, None]
+        away = _stretched(y, centres[..., None], self._wider[:, None, None]) - centre[:, None]
         size = size_of(away)
         square = np.einsum("v,vmk,k->m", self._weights, (away / size) ** 2, _SHARES)
         return centre, size * np.sqrt(square)
 
     def _quantiles(self, mean: Array, variance: Array, levels: Sequence[float]) -> Array:
-        reach, centres = _REACH * np.sqrt(variance), self._centres(mean, variance)
-        at = np.array(
+        places = scipy.special.ndtri(np.asarray(levels, dtype=float))[:, None]
+        each = np.array(
             [
-                _stretched(view.scale.to_y(np.array([m - r, m + r])), centre, view.widening)
-                for view, m, r, centre in zip(self._views, mean, reach, centres, strict=True)
+                view.scale.to_y(m + s * places)
+                for view, m, s in zip(self._views, mean, self._sd(variance), strict=True)
             ]
-        )  # (V, 2, m)
-        low = np.broadcast_to(at[:, 0].min(axis=0), (len(levels), mean.shape[1])).copy()
-        high = np.broadcast_to(at[:, 1].max(axis=0), low.shape).copy()
+        )  # (V, q, m): those of the mixture lie between
+        low, high = each.min(axis=0), each.max(axis=0)
         wanted = np.asarray(levels, dtype=float)[:, None]
         for _ in range(_HALVINGS):
             middle = 0.5 * low + 0.5 * high
-            below = self._below(middle, mean, variance, centres)
+            below = self._below(middle, mean, variance)
             low, high = (
                 np.where(below < wanted, middle, low),
                 np.where(below < wanted, high, middle),
             )
-        return 0.5 * low + 0.5 * high
+        return np.asarray(0.5 * low + 0.5 * high)
 
-    def _below(self, y: Array, mean: Array, variance: Array, centres: Array) -> Array:
+    def _below(self, y: Array, mean: Array, variance: Array) -> Array:
         """The probability of less than y."""
         below = np.zeros(np.shape(y))
-        sd = np.sqrt(variance)
+        sd = self._sd(variance)
         for i, view in enumerate(self._views):
-            z = view.scale.to_z(_stretched(y, centres[i], 1.0 / view.widening))
-            below += view.weight * scipy.special.ndtr((z - mean[i]) / sd[i])
+            below += view.weight * scipy.special.ndtr((view.scale.to_z(y) - mean[i]) / sd[i])
         return below
 
     # -- all rows together -------------------------------------------------------------------
@@ -161,21 +172,23 @@ class Mixture:
     def draws(self, X: Array, n: int = DRAWS) -> Array:
         """Sample functions at rows of any paths: (S, m); they come in pairs about a mean.
 
-        The same ones for the same rows, so that what is said about a study does not change.
+        The same ones for the same rows, so that what is said about a study does not change. Where
+        a view is too sure, they are further from their mean.
         """
+        return np.vstack(
+            [_stretched(y, centre, view.asked.wider) for view, y, centre in self._drawn(X, n)]
+        )
+
+    def _drawn(self, X: Array, n: int) -> Iterator[tuple[View, Array, Array]]:
+        """Sample functions by view, and the centre of its y."""
         rng = np.random.default_rng(0)
-        found = []
         for view, pairs in zip(self._views, self._pairs(n), strict=True):
             if pairs:
                 mean, covariance = view.posterior.joint(X)
                 away = rng.standard_normal((pairs, len(X))) @ root(covariance).T
-                y = view.scale.to_y(np.vstack([mean + away, mean - away]))
-                if view.widening > 1.0:
-                    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-                    z = mean[:, None] + spread[:, None] * _NODES
-                    y = _stretched(y, view.scale.to_y(z) @ _SHARES, view.widening)
-                found.append(y)
-        return np.vstack(found)
+                spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+                centre = view.scale.to_y(mean[:, None] + spread[:, None] * _NODES) @ _SHARES
+                yield view, view.scale.to_y(np.vstack([mean + away, mean - away])), centre
 
     def _pairs(self, n: int) -> list[int]:
         """How many pairs of draws each view has: as its weight says, none left over."""

@@ -13,13 +13,15 @@ import numpy as np
 from bosquet.arrays import Array
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
-from bosquet.explain.branches import BranchBest, best_of_branch
+from bosquet.explain.branches import BranchBest, Known, best_of_branch
 from bosquet.explain.effects import BranchEffects, Effect, Interaction, Surface
 from bosquet.explain.fit import Belief, fit_views, fitted_trials
 from bosquet.explain.importance import Importance, importance_of
 from bosquet.explain.mixture import Mixture, interval_levels
 from bosquet.space.tree import Dimension, Path
 from bosquet.strategies import Strategy
+from bosquet.strategies.base import Task
+from bosquet.strategies.choosing import feasibility_of
 from bosquet.text import did_you_mean, listed
 from bosquet.threads import one_thread
 
@@ -167,15 +169,14 @@ class Model:
         return bests if per_branch else bests[:1]
 
     def _best_by_branch(self, level: float) -> list[BranchBest]:
-        known = self.history.dataset()
-        of_path = self.space.tree.rows_by_path(known.X)
-        best = float(known.y.min())
+        data = self.history.dataset()
+        of_path = self.space.tree.rows_by_path(data.X)
+        feasibility = feasibility_of(Task(self.space, self.history))
+        known = Known(float(data.y.min()), self._sign, feasibility)
         found = []
         for path in self._paths():
-            rows = known.X[of_path.get(path, np.zeros(0, dtype=int))]
-            found.append(
-                best_of_branch(self.space, self._mixture, path, rows, best, self._sign, level)
-            )
+            rows = data.X[of_path.get(path, np.zeros(0, dtype=int))]
+            found.append(best_of_branch(self.space, self._mixture, path, rows, known, level))
         return sorted((one for one in found if one), key=lambda one: self._sign * one.mean)
 
     def _paths(self) -> list[Path]:

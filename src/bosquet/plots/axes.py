@@ -33,8 +33,19 @@ def axis(dimension: Dimension, most: int = 6) -> dict[str, Any]:
     found["range"] = [low - margin, high + margin]
     if not is_log(dimension):
         return found | {"type": "linear", "nticks": most}
+    return found | _log(low, high, most)
+
+
+def log_axis(values: Sequence[float], most: int = 6) -> dict[str, Any]:
+    """The settings of a logarithmic axis for positive values, with about so many ticks at most."""
+    low, high = float(np.log10(min(values))), float(np.log10(max(values)))
+    margin = 0.05 * (high - low)
+    return _log(low, high, most) | {"range": [low - margin, high + margin]}
+
+
+def _log(low: float, high: float, most: int) -> dict[str, Any]:
     places = log_ticks(low, high, most)
-    return found | {"type": "log", "tickvals": places, "ticktext": [f"{p:g}" for p in places]}
+    return {"type": "log", "tickvals": places, "ticktext": [f"{p:g}" for p in places]}
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:

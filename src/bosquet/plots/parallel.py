@@ -40,7 +40,8 @@ def parallel(source: Any, branch: str | None = None) -> Any:
     more = f"; {len(there) - _MOST} more parameters are not shown" if len(there) > _MOST else ""
     found = counted_text(len(trials), "trial")
     title = f"{text(label or 'All trials')}: {found}, the best {best}"
-    made = figure(title, f"a line is a trial; blue ones are the best{more}", height=440)
+    made = figure(title, f"a line is a trial; blue ones are the best{more}", height=400)
+    made.update_layout(margin={"b": 16})
     axes = there[:_MOST]
     _add_lines(made, history, axes, trials, values)
     ends = [float(values.min()), float(values.max())]

@@ -70,6 +70,7 @@ def effects(
     made = figure(
         title, f"averaged over the other parameters; bands: 90 %{more}", height=110 + 230 * rows
     )
+    made.update_layout(margin={"b": 12})  # panels have room for their own axes
     ends = [end for e in found for end in (e.level + e.low.min(), e.level + e.high.max())]
     margin = 0.05 * (max(ends) - min(ends))
     span = [min(ends) - 2 * margin, max(ends) + margin]
@@ -206,9 +207,10 @@ def _add_tried(
     made: Any, history: History, a: Dimension, b: Dimension, trials: Sequence[Trial]
 ) -> None:
     best = min(trials, key=history.loss, default=None)
+    star = "best of the branch" if history.space.n_paths > 1 else "best trial"
     for some, name, symbol, size in (
         ([t for t in trials if t is not best], "trials", "circle", 7),
-        ([] if best is None else [best], "best of the branch", "star", 14),
+        ([] if best is None else [best], star, "star", 14),
     ):
         made.add_scatter(
             x=shown(a, [t.config[a.name] for t in some]),

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
+from bosquet.plots.axes import log_axis
 from bosquet.plots.source import history_of
 from bosquet.plots.theme import (
     COLOURS,
@@ -48,7 +49,8 @@ def convergence(source: Any, *, against: Against = "trials") -> Any:
     made.update_xaxes(title=axis)
     if against == "trials" and len(history) <= _FEW:
         made.update_xaxes(dtick=1)  # there is no half a trial
-    made.update_yaxes(title="objective", type="log" if is_wide(values) else "linear")
+    scale = log_axis(values) if is_wide(values) else {"type": "linear"}
+    made.update_layout(yaxis={"title": {"text": "objective"}} | scale)  # not that of failures
     return made
 
 
@@ -206,9 +208,7 @@ def acquisition(source: Any) -> Any:
         _add_branch(made, label, COLOURS[i], told, chosen)
     made.update_xaxes(title="trial")
     logarithms = any(value < 0.0 for values in told.values() for value in values.values())
-    made.update_yaxes(
-        title="acquisition (log expected improvement)" if logarithms else "acquisition value"
-    )
+    made.update_yaxes(title="log expected improvement" if logarithms else "acquisition value")
     return made
 
 

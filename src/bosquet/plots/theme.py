@@ -121,4 +121,4 @@ def spread_of(values: Sequence[float]) -> float:
 
 def is_wide(values: Sequence[float]) -> bool:
     """Whether positive values are best seen on a logarithmic axis."""
-    return bool(values) and min(values) > 0.0 and max(values) / min(values) > 50.0
+    return bool(values) and min(values) > 0.0 and max(values) / min(values) > 20.0

@@ -68,14 +68,23 @@ def tree(source: Any) -> Any:
     made = figure(_title(branches), text(reason, 200) or _subtitle(history, branches))
     made.update_layout(
         height=170 + _ROW * len(branches),
-        xaxis={"domain": [0, 0.42], "visible": False, "range": [-0.08, _right(branches)]},
-        xaxis2={"domain": [0.62, 1], "anchor": "y", "title": "objective"},
+        margin={"l": 12},
+        xaxis={"domain": [0, 0.46], "visible": False, "range": [_left(branches), _right(branches)]},
+        xaxis2={"domain": [0.64, 1], "anchor": "y", "title": "objective"},
         yaxis={"visible": False, "range": [-len(branches) + 0.4, 0.6]},
     )
     _add_nodes(made, history, branches, rows)
     _add_counts(made, branches, rows)
     _add_values(made, history, branches, rows)
     return made
+
+
+def _left(branches: list[Branch]) -> float:
+    """The left end of the tree: the root is at 0; names of its children end beside them."""
+    depth = max((len(branch.parts) for branch in branches), default=1)
+    names = [branch.parts[0] for branch in branches if len(branch.parts) > 1]
+    longest = min(_LONG_NAME, max(map(len, names), default=0))
+    return -0.04 - max(0.0, 0.032 * longest - 1.0 / depth)
 
 
 def _right(branches: list[Branch]) -> float:
@@ -186,7 +195,11 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         cliponaxis=False,
         showlegend=False,
         marker={
-            "size": [least + (most - least) * n / max(len(history), 1) for n in trials],
+            # The root has all trials, which says nothing, and a name of its child beside it.
+            "size": [
+                least + (most - least) * bool(prefix) * n / max(len(history), 1)
+                for (prefix, _), n in zip(shown, trials, strict=True)
+            ],
             "color": [0.0 if chance is None else chance for chance in chances],
             "cmin": 0.0,
             "cmax": 1.0,
@@ -216,10 +229,10 @@ def _add_counts(made: Any, branches: list[Branch], rows: dict[str, float]) -> No
         if branch.failed:
             counted += f", <span style='color:{RED}'>{branch.failed} failed</span>"
         if branch.predicted is not None:
-            counted += f"<br>next one best: {percent(branch.predicted.chance)}"
+            counted += f"<br>new best: {percent(branch.predicted.chance)}"
         notes.append(
             {
-                "x": 0.455,
+                "x": 0.49,
                 "xref": "paper",
                 "y": rows[branch.label],
                 "yref": "y",
@@ -274,9 +287,15 @@ def _add_values(
         cliponaxis=False,
         hovertemplate="best trial: %{x}<extra></extra>",
     )
+    # What a branch is believed to reach at worst may be far off: intervals are cut half as far away
+    # as the values are apart.
     ends = [b.best.value or 0.0 for b in seen if b.best]
-    ends += [end for b in predicted if b.predicted for end in (b.predicted.low, b.predicted.high)]
+    ends += [b.predicted.mean for b in predicted if b.predicted]
     if ends:
+        half = 0.5 * (max(ends) - min(ends))
+        least, most = min(ends) - half, max(ends) + half
+        for one in [b.predicted for b in predicted if b.predicted]:
+            ends += [max(one.low, least), min(one.high, most)] if half else [one.low, one.high]
         width = max(ends) - min(ends) or 1.0
         made.update_layout(xaxis2={"range": [min(ends) - 0.05 * width, max(ends) + 0.2 * width]})
     made.update_layout(xaxis2={"gridcolor": FAINT, "zeroline": False, "nticks": 5})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,19 @@ import numpy as np
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.explain import BranchBest, Model
+from bosquet.plots.theme import spread_of
 from bosquet.space import Choice
 from bosquet.space.parameter import Parameter
 from bosquet.text import listed
 
-_HOPE = 0.05  # the room for a better configuration from which on a branch is worth more trials
+_HOPE = 0.05  # the chance of a new best from which on a branch is worth more trials
+_ROOM = 0.25  # from which on something better is said to be left, though hard to find
+_SAFE = 0.9  # the probability of success below which failures are spoken of
 _HOPELESS = 0.01  # less than one sample function in which there is something better
 _EDGE = 0.01  # of the range of a parameter, as its unit coordinate counts it
+_INWARD = 0.1  # of the range: how far from a bound a parameter is moved to see whether it matters
+_NOTICED = 0.01  # of the spread of values: what that must cost at least
+_SEVERAL = 3  # failures of a branch without any success that are worth a word
 _FEW_VALUES = 5  # of an integer: one with fewer is at a bound by chance
 
 
@@ -29,15 +36,16 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
             if history.failed
             else "No trial has ended yet. Advice needs some."
         )
-    bounds = _bounds_text(at_bounds(history, best))
+    at_bound = at_bounds(history, best)
     if model is None:
-        return _more_text(reason, bounds)
+        return _more_text(reason, _bounds_text(at_bound))
     try:
         branches = model.best_predicted()
     except ModelError as error:
-        return _more_text(str(error), bounds)
-    dropped = _dropped_text(history, branches)
-    second = "; and ".join(part for part in (bounds, dropped) if part) or _NO_BOUNDS
+        return _more_text(str(error), _bounds_text(at_bound))
+    bounds = _bounds_text(that_matter(history, model, best, at_bound)) or _idle_text(at_bound)
+    parts = (bounds, _dropped_text(history, branches), _failing_text(history))
+    second = "; and ".join(part for part in parts if part) or _NO_BOUNDS
     hope = _hope_text(branches, _range_of(history))
     return f"{hope} {second[0].upper()}{second[1:]}."  # no name of a user's first
 
@@ -62,26 +70,40 @@ def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
 
     An average gain beyond all differences seen so far says only that the model is unsure there.
     """
+    several = len(branches) > 1
     most = max(branches, key=lambda branch: branch.gain, default=None)
-    where = f" in {most.branch}" if most is not None and most.branch else ""
-    if most is None or all(branch.room < _HOPE for branch in branches):
-        everywhere = " on any branch" if len(branches) > 1 else ""
+    likeliest = max(branches, key=lambda branch: branch.chance, default=None)
+    if most is None or likeliest is None:
+        return "More trials of this space are hardly worth it: the model sees nothing to try."
+    if likeliest.chance < _HOPE:
+        where = ", wherever it is" if several else ""
+        left = max(branches, key=lambda branch: branch.room)
+        rest = ""
+        if left.room >= _ROOM:
+            rest = f", though it does not rule out something better{_in(left)}"
         return (
-            "More trials of this space are hardly worth it: the model sees a chance below "
-            f"{100 * _HOPE:.0f}\u00a0% of a better configuration{everywhere}."
+            "More trials are hardly worth it: the model gives the next one a chance below "
+            f"{100 * _HOPE:.0f}\u00a0% to be a new best{where}{rest}."
         )
-    likeliest = max(branches, key=lambda branch: branch.chance)
     smaller = ""
     if likeliest.chance > 2.0 * most.chance:
-        smaller = f"; less is likelier to be gained in {likeliest.branch} "
-        smaller += f"({_percent(likeliest.chance)})"
+        smaller = f"; less is likelier to be gained{_in(likeliest)} ({_percent(likeliest.chance)})"
+    worth = f"worth most{_in(most)}" if several else "worth it"
+    there = " there" if several else ""
+    fails = ""
+    if most.success < _SAFE:
+        fails = f" (trials like it succeed in {_percent(most.success)} of cases)"
     gain = f", and expects it to improve the best value by {most.gain:.2g} on average"
     if most.gain > most_seen:
         gain = ", but is too unsure to say by how much it would be better"
     return (
-        f"More trials are worth most{where}: the model gives the next one there a chance of "
-        f"{_percent(most.chance)} to be a new best{gain}{smaller}."
+        f"More trials are {worth}: the model gives the next one{there} a chance of "
+        f"{_percent(most.chance)} to be a new best{fails}{gain}{smaller}."
     )
+
+
+def _in(branch: BranchBest) -> str:
+    return f" in {branch.branch}" if branch.branch else ""
 
 
 def _dropped_text(history: History, branches: list[BranchBest]) -> str:
@@ -91,8 +113,35 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     hopeless = [b.branch for b in branches if b.room < _HOPELESS and b.branch not in ("", own)]
     if not hopeless:
         return ""
+    if len(branches) == history.space.n_paths:
+        hopeless = shortened(hopeless, [b.branch for b in branches if b.branch not in hopeless])
     where = listed(hopeless, separator="; ", width=160)
     return f"the model sees nothing better in {where}, which can be dropped"
+
+
+def _failing_text(history: History) -> str:
+    """Where nothing but failures came of several trials."""
+    ended = Counter(history.space.path_label(trial.config) for trial in history.failed)
+    seen = history.best_by_path()
+    failing = [label for label, n in ended.items() if n >= _SEVERAL and label not in seen]
+    if not failing:
+        return ""
+    where = listed(sorted(failing), separator="; ", width=160)
+    return f"every trial of {where} failed, for the reasons below"
+
+
+def shortened(hopeless: list[str], others: list[str]) -> list[str]:
+    """Labels of branches, with one option instead of all branches that have it."""
+    kept = {part for label in others for part in label.split(", ")}
+    counts = Counter(part for label in hopeless for part in label.split(", "))
+    found: list[str] = []
+    left = list(hopeless)
+    for part, _ in counts.most_common():
+        with_it = [label for label in left if part in label.split(", ")]
+        if part not in kept and len(with_it) > 1:
+            found.append(part)
+            left = [label for label in left if label not in with_it]
+    return sorted(found) + left
 
 
 def _percent(chance: float) -> str:
@@ -113,6 +162,27 @@ def at_bounds(history: History, trial: Trial) -> list[str]:
     ]
 
 
+def that_matter(history: History, model: Model, best: Trial, names: list[str]) -> list[str]:
+    """Those at a bound from which it costs something to go away, as the model sees it."""
+    if not names:
+        return []
+    space, sign = history.space, 1.0 if history.direction == "minimize" else -1.0
+    units = np.asarray(space.to_unit(best.config))
+    active = space.activity(units[None, :])[0]
+    moved = {}
+    for d in space.dimensions:
+        if active[d.index] and d.name in names:
+            row = units.copy()
+            row[d.index] = abs(row[d.index] - max(_INWARD, 1.5 / d.parameter.n_values))
+            moved[d.name] = space.from_unit(space.snap(row[None, :]))[0]
+    told = [name for name in names if space.violation(moved[name]) is None]
+    means = sign * model.predict([best.config, *(moved[name] for name in told)])[0]
+    values = [trial.value for trial in history.complete if trial.value is not None]
+    cheap = means[1:] - means[0] <= _NOTICED * spread_of(values)
+    idle = {name for name, little in zip(told, cheap, strict=True) if little}
+    return [name for name in names if name not in idle]
+
+
 def _at_bound(parameter: Parameter, value: Any, unit: float) -> bool:
     if isinstance(parameter, Choice) or parameter.n_values < _FEW_VALUES:
         return False
@@ -120,6 +190,14 @@ def _at_bound(parameter: Parameter, value: Any, unit: float) -> bool:
         return bool(min(unit, 1.0 - unit) < _EDGE)
     first, last = parameter.from_unit(np.array([0.0, 1.0]))
     return value in (first, last)
+
+
+def _idle_text(names: list[str]) -> str:
+    """Of parameters at a bound that hardly matter."""
+    if not names:
+        return ""
+    where = "is at a bound of its range" if len(names) == 1 else "are at bounds of their ranges"
+    return f"that {listed(names, width=120)} {where} hardly matters"
 
 
 def _bounds_text(names: list[str]) -> str:

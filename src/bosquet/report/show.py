@@ -94,7 +94,7 @@ def print_found(console: Console, history: History) -> None:
         )
     if best is not None and history.space.n_paths > 1:
         console.print()
-        console.print(branches_table(history, one_line=console.is_terminal))
+        console.print(branches_table(history, width=console.width if console.is_terminal else None))
     if history.failed:
         console.print()
         console.print(failures_table(history))

@@ -12,6 +12,7 @@ from bosquet.data.branches import branch_of, branches
 from bosquet.space import Choice
 from bosquet.text import duration_text, printable, value_format
 
+_LEAST_SEEN = 24  # characters of a configuration that are worth a column
 MOST_ROWS = 12  # of a table: with what is printed around it, a screen
 _SHOWN_NUMBERS = 5  # of the trials that failed alike
 _LONG_REASON = 300  # characters
@@ -22,37 +23,41 @@ def escape(text: str) -> str:
     return markup.escape(printable(text, lines=True))
 
 
-def branches_table(history: History, *, one_line: bool = False) -> Table:
+def branches_table(history: History, *, width: int | None = None) -> Table:
     """The best configuration of each path, best path first.
 
-    ``one_line``: a configuration that is longer than the screen is wide is cut, lest it scroll away
-    what is above.
+    ``width`` of a screen, in characters: a configuration that is longer is cut, lest it scroll away
+    what is above, and left out where hardly anything of it could be seen.
     """
     decided = _branching(history)
     found = branches(history)
     value_text = value_format(b.best.value for b in found if b.best and b.best.value is not None)
-    table = Table(title="Best configuration of each branch", title_justify="left", expand=one_line)
-    table.add_column("branch", style="bold")
-    table.add_column("trials", justify="right")
-    table.add_column("best", justify="right")
     timed = any(branch.seconds is not None for branch in found)
-    if timed:
-        table.add_column("takes", justify="right")
-    if one_line:
-        table.add_column("configuration", overflow="ellipsis", no_wrap=True, ratio=1)
-    else:
-        table.add_column("configuration", overflow="fold")
+    rows = []
     for branch in found[:MOST_ROWS]:
         best = branch.best
         time = "" if branch.seconds is None else duration_text(branch.seconds)
-        table.add_row(
-            escape(branch.label or "all"),
-            str(branch.trials),
-            "failed" if best is None or best.value is None else value_text(best.value),
-            *([time] if timed else []),
-            "" if best is None else escape(config_text(best, leave_out=decided)),
-            style="green" if best is not None and best is history.best else None,
-        )
+        value = "failed" if best is None or best.value is None else value_text(best.value)
+        rows.append([escape(branch.label or "all"), str(branch.trials), value, time])
+    columns = ["branch", "trials", "best", *(["takes"] if timed else [])]
+    taken = sum(
+        max(len(name), *(len(row[i]) for row in rows), 0) + 3 for i, name in enumerate(columns)
+    )
+    whole = width is None or width - taken >= _LEAST_SEEN
+    title = "Best configuration of each branch" if whole else "Best value of each branch"
+    table = Table(title=title, title_justify="left", expand=whole and width is not None)
+    table.add_column("branch", style="bold")
+    for name in columns[1:]:
+        table.add_column(name, justify="right")
+    if whole and width is not None:
+        table.add_column("configuration", overflow="ellipsis", no_wrap=True, ratio=1)
+    elif whole:
+        table.add_column("configuration", overflow="fold")
+    for branch, row in zip(found, rows, strict=False):
+        best = branch.best
+        config = "" if best is None else escape(config_text(best, leave_out=decided))
+        style = "green" if best is not None and best is history.best else None
+        table.add_row(*row[: len(columns)], *([config] if whole else []), style=style)
     if len(found) > MOST_ROWS:
         table.caption = f"... and {len(found) - MOST_ROWS} branches more"
     return table
