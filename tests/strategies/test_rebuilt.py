@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import bosquet as bq
+from bosquet.data import History, Trial
+from bosquet.strategies import HTBO, Task
 
 # The tree of Figure 2 of 2020 and of Figure 1 (bottom) of 2017: nodes are numbered as the space
 # has them, each with its variable.
@@ -253,3 +255,68 @@ def test_an_ask_of_overlapping_groups():
     best = G[np.argmax(np.where(taken, -np.inf, phi))]
     np.testing.assert_allclose(list(trial.config.values()), best, atol=1e-9)
     assert trial.info["acquisition"] == pytest.approx(phi[~taken].max(), abs=1e-6)
+
+
+# -- HTBO ------------------------------------------------------------------------------------
+
+
+def grown(x, z, rows, lower=0.0, upper=1.0):
+    """Section 3.1: (ends, paths of row numbers) of the leaves below a cell of a 1-D tree."""
+
+    def u(some):
+        return np.mean((z[some] - z[some].mean()) ** 2)
+
+    best = None
+    for tau in x[rows]:
+        left, right = rows[x[rows] <= tau], rows[x[rows] >= tau]  # the point is in both
+        if min(len(left), len(right)) >= 5 and max(len(left), len(right)) < len(rows):
+            gain = u(rows) - (len(left) * u(left) + len(right) * u(right)) / len(rows)  # Eq. (1)
+            if gain > 0 and (best is None or gain > best[0] + 1e-12):
+                best = gain, tau, left, right
+    if best is None:
+        return [((lower, upper), [rows])]
+    _, tau, left, right = best
+    below = [*grown(x, z, left, lower, tau), *grown(x, z, right, tau, upper)]
+    return [(ends, [rows, *path]) for ends, path in below]
+
+
+def test_the_leaves_of_htbo():
+    """The tree, Eq. (2) with a mean (section 3.3), and predictions from all trials in each leaf."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.random(24))
+    y = np.where(x < 0.5, 0.2 * x, np.sin(40 * x) + 3)
+    z = (y - y.mean()) / y.std()
+    space = bq.Space({"x": bq.Float(0, 1)})
+    trials = [Trial(i, {"x": v}, "complete", w) for i, (v, w) in enumerate(zip(x, y, strict=True))]
+    task = Task(space, History(space, trials))
+    fitted = HTBO.paper().fit(task, task.history.dataset(), rng)
+    leaves = grown(x, z, np.arange(24))
+    assert len(leaves) == len(fitted.posterior.leaves) > 2
+
+    def density(theta, rows):
+        v, length, noise, mean = (*np.exp(theta[:3]), theta[3])
+        C = matern(x[rows][:, None], x[rows], v, length) + (noise + FLOOR) * np.eye(len(rows))
+        return log_density(z[rows] - mean, C)
+
+    def loss(theta, path):
+        leaf, deep = path[-1], len(path) - 1
+        weights = [len(leaf) / len(cell) / (1 + deep - i) for i, cell in enumerate(path)]
+        # Spearmint's: log-normal variance, horseshoe noise; a density of numbers becomes one of
+        # logarithms by a factor of the number. Length-scales are uniform.
+        prior = -0.5 * (theta[0] / 2) ** 2 + theta[:3].sum()
+        prior += np.log(np.log1p((0.1 / np.exp(theta[2])) ** 2))
+        return -(np.dot(weights, [density(theta, cell) for cell in path]) + prior)
+
+    bounds = [np.log((1e-4, 1e4)), np.log((1e-3, 2.0)), np.log((1e-9, 1.0)), (z.min(), z.max())]
+    starts = [np.array([0.0, length, noise, 0.0]) for length in (-3, -1) for noise in (-9, -3)]
+    for (lower, upper), path in leaves:
+        found = [minimize(loss, s, (path,), "L-BFGS-B", bounds=bounds) for s in starts]
+        v, length, noise, mean = (*np.exp((best := min(found, key=lambda f: f.fun).x)[:3]), best[3])
+        at = np.linspace(lower, upper, 9)[1:-1]
+        C = matern(x[:, None], x, v, length) + (noise + FLOOR) * np.eye(24)
+        k = matern(at[:, None], x, v, length)
+        expected = mean + k @ np.linalg.solve(C, z - mean)
+        variance = v - np.einsum("ij,ji->i", k, np.linalg.solve(C, k.T))
+        means, variances = fitted.posterior.on_path((0,)).moments(at[:, None])
+        np.testing.assert_allclose(means, expected, atol=0.02)
+        np.testing.assert_allclose(variances, variance, rtol=0.1, atol=1e-3)
