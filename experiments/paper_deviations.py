@@ -169,7 +169,7 @@ HEAD = """\
 # Deviations of published versions, changed back
 
 Written by `experiments/paper_deviations.py` from the runs in
-`experiments/results/paper-deviations.jsonl.xz`, and for the versions as they are from
+`experiments/results/paper-deviations.jsonl.xz`, and for the versions as they are also from
 `paper-trees.jsonl.xz`. `small-shared`, {n} evaluations; log10 distance to the minimum, on the seeds
 that both have. "stuck": seeds above 10^{stuck:g}.
 
@@ -185,23 +185,34 @@ def job(name: str, seed: int) -> Job:
 
 
 def jobs(options: argparse.Namespace) -> Iterable[Job]:
-    for seed in range(options.seeds):
+    """The versions as they are too, where paper_trees.py has not run them."""
+    there = of_paper_trees()
+    for seed in range(options.first_seed, options.seeds):
+        for version in dict.fromkeys(CHANGES[name][0] for name in options.changes):
+            if (version, seed) not in there:
+                yield Job(version, PROBLEM, seed, N_TRIALS)
         for name in options.changes:
             yield job(name, seed)
 
 
+def of_paper_trees() -> dict[tuple[str, int], Run]:
+    kept = longest(read_kept(paper_trees.SCRIPT.kept))
+    return {(run.job.method, run.job.seed): run for run in kept if run.job.problem == PROBLEM}
+
+
 def page(runs: Sequence[Run]) -> str:
-    as_they_are = {
+    versions = {version for version, _, _ in CHANGES.values()}
+    as_they_are = of_paper_trees() | {
         (run.job.method, run.job.seed): run
-        for run in longest(read_kept(paper_trees.SCRIPT.kept))
-        if run.job.problem == PROBLEM
+        for run in runs
+        if run.job.method in versions and not run.job.initial
     }
     made = {run.job: run for run in runs}
     header = ["version", "changed back", "seeds", "stuck", "median", "worst"]
     header += ["as it is: stuck", "median", "worst"]
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for name, (version, _, _) in CHANGES.items():
-        seeds = [s for m, s in as_they_are if m == version and job(name, s) in made]
+        seeds = sorted(s for m, s in as_they_are if m == version and job(name, s) in made)
         if seeds:
             changed = [distance(made[job(name, s)]) for s in seeds]
             before = [distance(as_they_are[version, s]) for s in seeds]
@@ -228,6 +239,7 @@ kept_page = SCRIPT.kept_page
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--changes", type=listed, default=tuple(CHANGES))
     SCRIPT.main(parser)
 
