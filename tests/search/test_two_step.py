@@ -109,7 +109,7 @@ def test_linear_ei_of_a_leaf_is_convex_in_the_shared_variables(seed):
         line = np.tile(a, (9, 1))
         line[:, moves] += np.linspace(0.0, 1.0, 9)[:, None] * (b - a)[moves]
         scored = steps.score(path, line)
-        order = [int(np.flatnonzero((scored.X == row).all(axis=1))[0]) for row in line]
+        order = [int(np.flatnonzero((row == scored.X).all(axis=1))[0]) for row in line]
         ei = np.exp(scored.values[order])
         assert (np.diff(ei, 2) >= -1e-12).all()
 
