@@ -175,10 +175,10 @@ def test_two_steps_of_tree_ei(seed):
             for f in leaves
         }
         C = Z @ sigma_c @ Z.T + (np.exp(theta["noise"]) + FLOOR) * np.eye(len(rows))
-        for i, a in enumerate(leaf):
-            for j, b in enumerate(leaf):
-                if a == b:
-                    C[i, j] += matern(x[i], x[j], *kernel[a])
+        for i, one in enumerate(leaf):
+            for j, other in enumerate(leaf):
+                if one == other:
+                    C[i, j] += matern(x[i], x[j], *kernel[one])
         CH = np.linalg.solve(C, H)
         b = np.linalg.solve(H.T @ CH, CH.T @ z)  # where the likelihood is highest
         return sigma_c, kernel, C, dict(zip(leaves, b, strict=True)), z - H @ b
@@ -294,9 +294,9 @@ def test_the_leaves_of_htbo():
     assert len(leaves) == len(fitted.posterior.leaves) > 2
 
     def density(theta, rows):
-        v, length, noise, mean = (*np.exp(theta[:3]), theta[3])
+        v, length, noise = np.exp(theta[:3])
         C = matern(x[rows][:, None], x[rows], v, length) + (noise + FLOOR) * np.eye(len(rows))
-        return log_density(z[rows] - mean, C)
+        return log_density(z[rows] - theta[3], C)
 
     def loss(theta, path):
         leaf, deep = path[-1], len(path) - 1
@@ -311,7 +311,9 @@ def test_the_leaves_of_htbo():
     starts = [np.array([0.0, length, noise, 0.0]) for length in (-3, -1) for noise in (-9, -3)]
     for (lower, upper), path in leaves:
         found = [minimize(loss, s, (path,), "L-BFGS-B", bounds=bounds) for s in starts]
-        v, length, noise, mean = (*np.exp((best := min(found, key=lambda f: f.fun).x)[:3]), best[3])
+        best = min(found, key=lambda one: one.fun).x
+        v, length, noise = np.exp(best[:3])
+        mean = best[3]
         at = np.linspace(lower, upper, 9)[1:-1]
         C = matern(x[:, None], x, v, length) + (noise + FLOOR) * np.eye(24)
         k = matern(at[:, None], x, v, length)
