@@ -84,7 +84,7 @@ def test_a_space_without_branches_is_not_divided(history):
 
 
 def test_likely_failures_are_told(history):
-    said = advice(history, fitted(("m=a", 0.2, 0.5, 0.6, 0.3), ("m=b", 0.1, 0.1, 0.1, 1.0)))
+    said = advice(history, fitted(("m=a", 0.2, 0.2, 0.6, 0.3), ("m=b", 0.1, 0.1, 0.1, 1.0)))
     assert "a new best (trials like it succeed in 30\u00a0% of cases), and expects" in said
 
 

@@ -96,6 +96,24 @@ def test_linear_path_ei_is_highest_at_a_corner(seed):
         assert middle <= 0.5 * (left + right) + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_linear_ei_of_a_leaf_is_convex_in_the_shared_variables(seed):
+    """Eq. (5) too: whether step 2 moves them or not, they end at a corner."""
+    space = shared_space()
+    posterior, rng = posterior_on(space, seed)
+    steps = TwoStep(space, posterior, LogEI(best=-0.5))
+    for path in space.tree.paths():
+        a, b = rows_on(space, path, 2, rng)
+        names = [d.name for d in space.dimensions]
+        moves = [names.index("s0"), names.index("s1")]
+        line = np.tile(a, (9, 1))
+        line[:, moves] += np.linspace(0.0, 1.0, 9)[:, None] * (b - a)[moves]
+        scored = steps.score(path, line)
+        order = [int(np.flatnonzero((row == scored.X).all(axis=1))[0]) for row in line]
+        ei = np.exp(scored.values[order])
+        assert (np.diff(ei, 2) >= -1e-12).all()
+
+
 def test_fourier_path_ei_may_be_highest_inside():
     """A shared variable with its optimum in the middle."""
     X = TREE.to_unit(TREE.sample(0, 40, by="path"))

@@ -14,6 +14,7 @@ from bosquet.models.graph_learning import GraphLearning
 from bosquet.models.plain import plain
 from bosquet.models.transform import transform
 from bosquet.models.treed import NO_LIMITS, TreedGP
+from bosquet.search.subregion import subregion
 from bosquet.space.sampling import sobol
 from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, TreeEI, Turbo, get
 from bosquet.strategies import boing as boing_module
@@ -104,7 +105,7 @@ def test_boing_begins_with_2d_sobol_points(make):
     result = bq.minimize(problem, problem.space, n_trials=8, strategy=make(), seed=0)
     why = ["design" in trial.info["why"] for trial in result.trials]
     assert why == [True] * 6 + [False] * 2
-    assert Textbook.paper().covariance(box(), Setting("matern52")).hyper.names[-1] == "noise"
+    assert Textbook.paper().covariance(box()).hyper.names[-1] == "noise"
 
 
 def test_the_forest_is_searched_by_ei_of_a_lognormal_below_the_predicted_best(monkeypatch):
@@ -148,6 +149,89 @@ def test_the_local_level_is_the_authors(monkeypatch):
     np.testing.assert_array_equal(widths, region.upper - region.lower)
 
 
+def test_the_forest_grows_as_the_authors_do():
+    """Leaves of one trial, all columns looked at, and the spread of the trees alone."""
+    task = known(30)
+    data, strategy = task.history.dataset(), BOinG.paper()
+    forest = strategy.forest(task, data, np.random.default_rng(0))
+    for tree in forest.trees:
+        leaf = tree.children_left == -1
+        np.testing.assert_allclose(tree.impurity[leaf], 0.0, atol=1e-12)
+        assert (tree.n_node_samples[leaf] == 1).all()
+    E = forest.encode(data.X)
+    by_tree = np.array([tree.value[tree.apply(E), 0, 0] for tree in forest.trees])
+    mean, variance = forest.moments(data.X)
+    np.testing.assert_allclose(mean, by_tree.mean(axis=0))
+    np.testing.assert_allclose(variance, np.maximum(by_tree.var(axis=0), 1e-8))
+    ours = BOinG().forest(task, data, np.random.default_rng(0))
+    assert min(t.n_node_samples[t.children_left == -1].min() for t in ours.trees) > 1
+
+
+def test_a_subregion_has_more_than_n_min_trials_and_at_most_half(monkeypatch):
+    """Algorithm 1, line 8; the bound above is of the authors' code."""
+    asked = []
+
+    def spy(space, forest, x, X, least, most=np.inf):
+        found = subregion(space, forest, x, X, least, most)
+        asked.append((least, most, int(found[1].sum())))
+        return found
+
+    monkeypatch.setattr(boing_module, "subregion", spy)
+    for n in (40, 60):
+        task = known(n)
+        BOinG.paper().next(task, task.taken, np.random.default_rng(0))
+        BOinG(explore_every=None).next(task, task.taken, np.random.default_rng(0))
+    few, ours, many, again = asked
+    assert few[:2] == (11, np.inf)  # n_min = 10; half of 40 is not above 2 n_min
+    assert many[:2] == (11, 30)
+    assert 11 <= many[2] <= 30
+    assert ours[:2] == again[:2] == (10, np.inf)
+
+
+def test_one_candidate_of_the_forest_in_twelve_is_random(monkeypatch):
+    searched = []
+    monkeypatch.setattr(BOinG, "global_best", lambda *_: searched.append(1))
+    task, rng = known(40), np.random.default_rng(0)
+    monkeypatch.setattr(boing_module, "improve", lambda *_: None)
+    found = [BOinG.paper().next(task, task.taken, rng) for _ in range(300)]
+    drawn = [one for one in found if one is not None]
+    assert len(drawn) + len(searched) == 300
+    assert 0.05 < len(drawn) / 300 < 0.13
+    assert all(BOinG(explore_every=None).next(task, task.taken, rng) is None for _ in range(50))
+
+
+def test_units_are_those_of_all_trials_where_hardly_any_are_outside():
+    """Appendix B: fewer outside than inducing points, one GP of all."""
+    task = known(40)
+    data, strategy = task.history.dataset(), BOinG.paper()
+    for outside in (3, 4):
+        inside = np.ones(40, dtype=bool)
+        inside[:outside] = False
+        fitted, inducing = strategy.local_model(task, data, inside)
+        chosen = inside if outside == 4 else slice(None)
+        assert inducing == (4 if outside == 4 else 0)
+        assert np.mean(fitted.z[chosen]) == pytest.approx(0.0, abs=1e-9)
+        assert np.std(fitted.z[chosen]) == pytest.approx(1.0)
+
+
+def test_boing_begins_with_the_local_gaussian_process_on_all_trials():
+    task = known(12)
+    strategy = Textbook.paper()
+    fitted = strategy.fit(task, task.history.dataset(), np.random.default_rng(0))
+    assert isinstance(fitted.posterior, Noisy)
+    assert (strategy.incumbent, strategy.explore_every, strategy.transforms) == (
+        "predicted",
+        None,
+        False,
+    )
+    assert strategy.places(task) is None
+    local, inducing = BOinG.paper().local_model(
+        task, task.history.dataset(), np.ones(12, dtype=bool)
+    )
+    assert inducing == 0
+    assert fitted.record.theta == pytest.approx(local.record.theta, rel=1e-6)
+
+
 def test_turbo_inside_boing_plus_is_the_authors(monkeypatch):
     steps = []
     step = Turbo.step
@@ -178,9 +262,10 @@ def test_turbo_inside_boing_plus_is_the_authors(monkeypatch):
 def test_turbo_has_the_authors_gaussian_process_and_sobol_points(monkeypatch):
     made, drawn = [], []
 
-    def spy(task, model, z, noise):
+    def spy(task, model, z, noise, **settings):
         made.append((model, z))
-        return fit_published(task, model, z, noise)
+        assert settings == {"restarts": 1, "iterations": 50}
+        return fit_published(task, model, z, noise, **settings)
 
     def spied(*arguments):
         drawn.append(arguments)

@@ -63,3 +63,29 @@ def test_the_authors_draw_every_d_failures_and_when_turbo_collapses():
     assert not state.due(collapsed=False)
     assert state.due(collapsed=True)
     assert played(*turbo[0], ("turbo", True)).due(collapsed=False)  # back at once
+
+
+def test_appendix_b2_written_out():
+    """Sentence by sentence, over random runs of both engines."""
+    rng = np.random.default_rng(0)
+    for d in (1, 3, 5):
+        state, engine = Switching(), "boing"
+        c_fail = {"boing": 0.0, "turbo": 0.0}
+        in_vain = {"boing": 0, "turbo": 0}
+        for _ in range(400):
+            better = bool(rng.random() < 0.15)
+            if better:  # "decrease it if a better configuration was found"
+                c_fail[engine] = max(c_fail[engine] - 1, 0)
+                in_vain[engine] = 0
+            else:  # "increase it every n_dim times when we have not found a better one"
+                in_vain[engine] += 1
+                if in_vain[engine] % d == 0:
+                    c_fail[engine] += 1
+            state = state.after(engine, better, d)
+            assert state.counts == (c_fail["boing"], c_fail["turbo"])
+            # "if TuRBO finds a better configuration, we switch back directly"; Eq. (1)
+            back = engine == "turbo" and better
+            assert state.probability == (1.0 if back else min(0.1 * c_fail[engine], 1.0))
+            if rng.random() < state.probability:  # "we halve their failure counts"
+                engine = {"boing": "turbo", "turbo": "boing"}[engine]
+                c_fail = {name: count / 2 for name, count in c_fail.items()}

@@ -76,7 +76,10 @@ class Forest:
         rng: np.random.Generator,
         *,
         n_trees: int = _TREES,
+        least_in_leaf: int = _LEAST_IN_LEAF,
+        columns_per_split: float = _COLUMNS_PER_SPLIT,
     ) -> None:
+        """``columns_per_split`` is the share of the columns that a split looks at."""
         self.encode = Encoding(space)
         E = self.encode(X)
         tree = _tree_class()
@@ -84,8 +87,8 @@ class Forest:
         self.trees: list[Any] = []
         for _ in range(n_trees):
             grown = tree(
-                min_samples_leaf=_LEAST_IN_LEAF,
-                max_features=_COLUMNS_PER_SPLIT,
+                min_samples_leaf=least_in_leaf,
+                max_features=columns_per_split,
                 random_state=int(rng.integers(2**31)),
             )
             drawn = np.bincount(rng.integers(len(z), size=len(z)), minlength=len(z))

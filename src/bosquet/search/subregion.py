@@ -1,9 +1,9 @@
 """Algorithm 1 of BOinG: the subregion around a candidate, cut out by the trees of a forest.
 
-Two lines are read otherwise than they are printed. The condition of line 4 is inverted: the loop
-goes on while some tree has not stopped. Line 8 asks for *more* than n_min points; the text and
-Figure 1, where a subregion of n_min = 3 points is reached, ask for *at least* n_min, and so does
-the code.
+The condition of line 4 is inverted in print: the loop goes on while some tree has not stopped. Line
+8 asks for *more* than n_min points, as the authors' code does; in Figure 1 a subregion of n_min = 3
+points is reached, which is *at least* n_min. Here it is ``least`` points, at least: `BOinG.paper`
+passes n_min + 1.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from bosquet.space import Space
 _LEAF = -1  # the child of a leaf, as scikit-learn has it
 
 
-def subregion(space: Space, forest: Forest, x: Array, X: Array, least: int) -> tuple[Region, Bools]:
+def subregion(
+    space: Space, forest: Forest, x: Array, X: Array, least: int, most: float = np.inf
+) -> tuple[Region, Bools]:
     """The region around ``x`` (x_g), and which rows of ``X`` are inside.
 
     From the roots along x, one level per tree and pass: a split is taken over when at least
     ``least`` (n_min) rows, all observations counted, remain; else its tree stops, as it does at its
     leaf. The rows to begin with are those of x's path, or all rows where these are fewer than
     ``least``: then rows of other branches are inside too, but the region is still one of x's path.
+    Where more than ``most`` rows are left, every tree goes on from where it stopped, and passes by
+    the splits that would leave too few (the authors' code; not in the text).
     """
     e, E = forest.encode(x[None])[0], forest.encode(X)
     inside = (space.tree.node_activity(X) == space.tree.node_activity(x[None])).all(axis=1)
@@ -32,24 +36,29 @@ def subregion(space: Space, forest: Forest, x: Array, X: Array, least: int) -> t
         inside[:] = True
     box = _Box(space, x)
     nodes = [0] * len(forest.trees)  # line 3: S, where each tree is
-    going = [True] * len(nodes)  # line 3: not I
-    while any(going):  # line 4
-        for p, tree in enumerate(forest.trees):  # line 5
-            if not going[p]:
-                continue
-            if tree.children_left[nodes[p]] == _LEAF:
-                going[p] = False
-                continue
-            column, threshold = tree.feature[nodes[p]], tree.threshold[nodes[p]]
-            below = bool(e[column] <= threshold)  # line 6: the child of x_g
-            kept = inside & ((E[:, column] <= threshold) == below)  # line 7
-            if kept.sum() >= least:  # line 8
-                inside = kept  # lines 9, 10: points, region and node
-                box.cut(forest.encode.columns[column], float(threshold), below)
-                children = tree.children_left if below else tree.children_right
-                nodes[p] = int(children[nodes[p]])
-            else:
-                going[p] = False  # line 12
+    for stops in (True, False):
+        if not stops and inside.sum() <= most:
+            break
+        going = [True] * len(nodes)  # line 3: not I
+        while any(going):  # line 4
+            for p, tree in enumerate(forest.trees):  # line 5
+                if not going[p]:
+                    continue
+                if tree.children_left[nodes[p]] == _LEAF:
+                    going[p] = False
+                    continue
+                column, threshold = tree.feature[nodes[p]], tree.threshold[nodes[p]]
+                below = bool(e[column] <= threshold)  # line 6: the child of x_g
+                kept = inside & ((E[:, column] <= threshold) == below)  # line 7
+                enough = kept.sum() >= least  # line 8
+                if enough:
+                    inside = kept  # lines 9, 10: points and region
+                    box.cut(forest.encode.columns[column], float(threshold), below)
+                if enough or not stops:
+                    children = tree.children_left if below else tree.children_right
+                    nodes[p] = int(children[nodes[p]])
+                else:
+                    going[p] = False  # line 12
     return box.region(), inside
 
 

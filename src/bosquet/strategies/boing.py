@@ -90,7 +90,9 @@ _HIGH = 2.0  # standard deviations inside, beyond which targets are compressed
 _FARTHEST = 1e100  # standard deviations inside, whose square is still a float
 _SAMPLED = 20  # configurations whose subregions TuRBO chooses from
 _LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
-_RESTARTS = 10  # of the published fit
+# Of the authors' code, where the supplement says nothing.
+_RANDOM = 0.08447232371720552  # the probability that x_g is a random configuration
+_MOST_INSIDE = 0.5  # of the trials, unless that is at most 2 n_min
 
 
 @dataclass(kw_only=True, eq=False)
@@ -133,6 +135,15 @@ class BOinG(SequentialStrategy):
         """n_min"""
         return self.points_per_dimension * max(space.tree.largest_dimension, 1)
 
+    def least_inside(self, space: Space) -> int:
+        """Of a subregion: n_min; as published (Algorithm 1, line 8) *more* than n_min."""
+        return self.least(space) + self.published
+
+    def most_inside(self, space: Space, n: int) -> float:
+        """The authors' bound on the trials of a subregion, of n."""
+        most = int(_MOST_INSIDE * n)
+        return most if self.published and most > 2 * self.least(space) else math.inf
+
     def propose(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
         n_complete = len(task.history.complete)
         if n_complete < max(self.least(task.space), initial_trials(task.space)):
@@ -158,12 +169,21 @@ class BOinG(SequentialStrategy):
         feasibility = feasibility_of(task)
         # Global level.
         forest = self.forest(task, data, rng)
-        candidate = self.global_best(task, data, forest, feasibility, taken, rng)
+        candidate = None
+        if self.published and task.candidates is None and rng.random() < _RANDOM:
+            drawn = task.space.to_unit(task.space.sample(rng, 50))
+            found = first_free(task, [Scored((), drawn, np.zeros(len(drawn)))], taken)
+            candidate = None if found is None else found[0]
+        if candidate is None:
+            candidate = self.global_best(task, data, forest, feasibility, taken, rng)
         if candidate is None:
             return None
         x = task.space.to_unit(candidate)
         # Algorithm 1.
-        region, inside = subregion(task.space, forest, x, data.X, self.least(task.space))
+        most = self.most_inside(task.space, len(data.y))
+        region, inside = subregion(
+            task.space, forest, x, data.X, self.least_inside(task.space), most
+        )
         # Local level, Appendix B.1.
         fitted, inducing = self.local_model(task, data, inside, region)
         best, level = incumbent(fitted, data.X)
@@ -186,12 +206,17 @@ class BOinG(SequentialStrategy):
     def forest(self, task: Task, data: Dataset, rng: np.random.Generator) -> Forest:
         """On all trials; pending ones count with what the forest believes of them."""
         z = self.costs(data)
-        forest = Forest(task.space, data.X, z, rng)
+        forest = self._grown(task.space, data.X, z, rng)
         pending = task.pending_rows
         if not len(pending):
             return forest
-        believed = forest.moments(pending)[0]
-        return Forest(task.space, np.vstack([data.X, pending]), np.concatenate([z, believed]), rng)
+        X, believed = np.vstack([data.X, pending]), forest.moments(pending)[0]
+        return self._grown(task.space, X, np.concatenate([z, believed]), rng)
+
+    def _grown(self, space: Space, X: Array, z: Array, rng: np.random.Generator) -> Forest:
+        if self.published:  # every trial a leaf, as the authors' trees grow
+            return Forest(space, X, z, rng, least_in_leaf=1, columns_per_split=1.0)
+        return Forest(space, X, z, rng)
 
     def costs(self, data: Dataset) -> Array:
         y = log_costs(data.y) if self.log_cost else data.y
@@ -241,9 +266,13 @@ class BOinG(SequentialStrategy):
 
         As published, length-scales are those of the region stretched to the unit cube.
         """
-        z, noise = self.targets(data, inside)
-        m = n_inducing(task.space.tree.largest_dimension, len(z))
-        few = int((~inside).sum()) <= m
+        m = n_inducing(task.space.tree.largest_dimension, len(data.y))
+        n_outside = int((~inside).sum())
+        few = n_outside < m if self.published else n_outside <= m
+        everywhere = np.ones(len(inside), dtype=bool)
+        # As published a GP of all trials has the units of all trials.
+        all_alike = self.published and self.model == "lgpga" and few
+        z, noise = self.targets(data, everywhere if all_alike else inside)
         covariance = local_covariance(task.space)
         if self.published:
             widths = None if region is None else region.upper - region.lower
@@ -254,10 +283,10 @@ class BOinG(SequentialStrategy):
             gp = LocalGlobalGP(covariance, inner, outer, m)
         else:
             m = 0
-            rows = inside if self.model == "local" else np.ones(len(z), dtype=bool)
+            rows = inside if self.model == "local" else everywhere
             gp = SpaceGP(covariance, data.X[rows], z[rows], noise[rows])
         if self.published:
-            return fit_published(task, gp, z, noise, _RESTARTS), m
+            return fit_published(task, gp, z, noise), m
         return fit_local(task, gp, z, noise), m
 
     def targets(self, data: Dataset, inside: Inside) -> tuple[Array, Array]:
@@ -330,7 +359,7 @@ class BOinGPlus(BOinG):
     def _new_run(self, task: Task, data: Dataset, rng: np.random.Generator) -> _TurboRun:
         """The largest of some sampled subregions."""
         forest = self.forest(task, data, rng)
-        least = self.least(task.space)
+        least = self.least_inside(task.space)
         sampled = task.space.snap(rng.random((_SAMPLED, len(task.space))))
         regions = [subregion(task.space, forest, x, data.X, least)[0] for x in sampled]
         return _TurboRun(task.index, max(regions, key=lambda region: region.volume), Trust())

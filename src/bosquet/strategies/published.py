@@ -7,19 +7,21 @@ accompanies TuRBO; the papers do not print them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from bosquet.arrays import Array
+from bosquet.data import Dataset
 from bosquet.models.base import Belief, PathModel, PathPosterior
-from bosquet.models.covariance import Covariance
+from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.plain import Published, plain
+from bosquet.models.transform import Targets, transform
 from bosquet.space import Space
 from bosquet.strategies.base import Task
 from bosquet.strategies.fitting import FitRecord, Fitted, P, Setting, conditioned
-from bosquet.strategies.gp_strategy import CovarianceStrategy
+from bosquet.strategies.gp_strategy import GPStrategy
 
 SMAC = Published(
     length=1.0,
@@ -39,27 +41,37 @@ TURBO = Published(
     noise=0.005,
     noises=(5e-4, 0.2),
 )
-_ITERATIONS = 50
+RESTARTS = 10  # of SMAC3's fits
 _NAME = "published"
 
 
 def fit_published(
-    task: Task, model: PathModel[P], z: Array, noise: Array, restarts: int = 1
+    task: Task,
+    model: PathModel[P],
+    z: Array,
+    noise: Array,
+    restarts: int = RESTARTS,
+    iterations: int = 200,
 ) -> Fitted[P]:
     """The posterior of a model that is fitted anew: from its start, and from random ones."""
     hyper = model.hyper
     rng = np.random.default_rng([task.seed, len(task.history)])
     drawn = hyper.lower + rng.random((restarts - 1, len(hyper.mean))) * (hyper.upper - hyper.lower)
-    theta, evidence = model.fit([hyper.mean, *drawn], _ITERATIONS)
+    theta, evidence = model.fit([hyper.mean, *drawn], iterations)
     record = FitRecord(hyper.remember(theta), Setting("matern52"), len(z), evidence)
     return conditioned(task, _NAME, model, theta, z, noise, record)
 
 
 @dataclass(kw_only=True, eq=False)
-class Textbook(CovarianceStrategy):
-    """The Gaussian process of all trials that BOinG begins with, after 2 d Sobol points."""
+class Textbook(GPStrategy[PathPosterior]):
+    """The Gaussian process of all trials that BOinG begins with, after 2 d Sobol points.
+
+    It is the local one on all trials: ten restarts, EI below the predicted best, with the noise in
+    the variance.
+    """
 
     name: ClassVar[str] = "textbook"
+    acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
 
     @classmethod
     def paper(cls) -> Self:
@@ -67,15 +79,34 @@ class Textbook(CovarianceStrategy):
             kernel="matern52",
             explore_every=None,
             defaults_first=False,
-            near_good=False,
             transforms=False,
         )
 
     def initial_trials(self, space: Space) -> int:
         return first_points(space)
 
-    def covariance(self, space: Space, setting: Setting) -> Covariance:  # noqa: ARG002
+    def covariance(self, space: Space) -> Covariance:
         return plain(space, SMAC)
+
+    def model_on(
+        self,
+        space: Space,
+        X: Array,
+        targets: Targets,
+        setting: Setting,  # noqa: ARG002 - there is one
+    ) -> PathModel[PathPosterior]:
+        return SpaceGP(self.covariance(space), X, targets.z, targets.noise)
+
+    def fit(
+        self,
+        task: Task,
+        data: Dataset,
+        rng: np.random.Generator,  # noqa: ARG002 - restarts have a stream of their own
+    ) -> Fitted[PathPosterior]:
+        targets = transform(data.y, data.noise)
+        model = self.model_on(task.space, data.X, targets, Setting("matern52"))
+        fitted = fit_published(task, model, targets.z, targets.noise)
+        return replace(fitted, posterior=Noisy(fitted.posterior), noise=0.0)
 
 
 def first_points(space: Space) -> int:

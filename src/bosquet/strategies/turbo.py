@@ -73,6 +73,7 @@ _ENOUGH = 1e-3  # of the best value: by how much a success is better
 _PER_DIMENSION = 100  # points at which a sample is looked at
 _MOVED = 20  # coordinates in which such a point differs from the centre, on average
 _GOOD = 8  # rows worth perturbing
+_STEPS = 50  # of the published fit, from one start
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,8 @@ class Turbo(SequentialStrategy):
             return covariance, fit_local(task, gp, targets.z, targets.noise)
         covariance, z = plain(task.space, TURBO), targets.z - np.median(targets.z)
         model = WarpedGP(covariance, data.X, z, targets.noise, None, mean=True)
-        return covariance, fit_published(task, model, z, targets.noise)
+        noise = targets.noise
+        return covariance, fit_published(task, model, z, noise, restarts=1, iterations=_STEPS)
 
     def _points(self, region: Region, n: int, rng: np.random.Generator) -> Array:
         """Points of the region: random, or as published of a scrambled Sobol sequence."""
