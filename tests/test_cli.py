@@ -69,7 +69,7 @@ def test_exit_codes(monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_bench_ends_with_its_workers_and_goes_on(tmp_path, stop):
     out = tmp_path / "runs.jsonl"
-    command = [sys.executable, "-m", "bosquet.cli", "bench", "--problems", "large-shared"]
+    command = [sys.executable, "-m", "bosquet", "bench", "--problems", "large-shared"]
     command += ["--methods", "random", "--seeds", "900", "--trials", "150", "--out", str(out)]
     bench = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -141,7 +141,7 @@ def test_bench_lists_names(capsys):
 
 def test_the_module_runs_as_a_program(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "bosquet.cli", "bench", "--methods", "nobody"],
+        [sys.executable, "-m", "bosquet", "bench", "--methods", "nobody"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -33,6 +33,7 @@ LAYERS = [
     "demo",
     "testing",
     "cli",
+    "__main__",
 ]
 ROOT = Path(bosquet.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

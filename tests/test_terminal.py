@@ -188,7 +188,7 @@ def test_results_and_the_log_show_control_characters(caplog):
 def on_terminal(*arguments):
     """What a command writes where stdout is a terminal."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "bosquet.cli", *arguments]
+    command = [sys.executable, "-m", "bosquet", *arguments]
     process = subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE)
     os.close(theirs)
     written = b""

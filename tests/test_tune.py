@@ -362,7 +362,7 @@ def test_export_round_trip(capsys):
 
 def test_a_reader_that_has_seen_enough():
     bq.minimize(lambda c: c["x"], bq.Space({"x": bq.Float(0, 1)}), n_trials=1, storage="runs.db")
-    command = f"{shlex.quote(sys.executable)} -m bosquet.cli export runs.db -o - | true"
+    command = f"{shlex.quote(sys.executable)} -m bosquet export runs.db -o - | true"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     for environment in (buffered, buffered | {"PYTHONUNBUFFERED": "1"}):
         done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment)
@@ -379,7 +379,7 @@ def test_export_to_something_else(capsys):
 def test_a_stopped_study_leaves_no_process_and_goes_on(tmp_path, stop):
     """A program with a child of its own hangs in two workers."""
     hanging = "sh -c 'sleep 54321 & sleep 54321' sh {trial} {a} {?n:{n}}"
-    command = [sys.executable, "-m", "bosquet.cli", "tune", "--space", "space.json"]
+    command = [sys.executable, "-m", "bosquet", "tune", "--space", "space.json"]
     command += ["--command", hanging, "--trials", "3", "--jobs", "2", "--strategy", "random"]
     study = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + 60
@@ -395,7 +395,7 @@ def test_a_stopped_study_leaves_no_process_and_goes_on(tmp_path, stop):
     if stop != signal.SIGKILL:
         assert study.returncode == 128 + stop
         shown = said.splitlines()[-1].strip()
-        assert shown == shlex.join(["python", "-m", "bosquet.cli", *command[3:]])
+        assert shown == shlex.join(["python", "-m", "bosquet", *command[3:]])
     left = read_study("runs.db")
     assert len(left.left) == 2
     assert not left.running
@@ -421,7 +421,7 @@ def _sleepers(folder):
 
 def test_ctrl_c_while_workers_start(tmp_path):
     """They have not left the terminal's process group yet, and must not complain."""
-    command = [sys.executable, "-m", "bosquet.cli", "tune", "--space", "space.json", "--jobs", "2"]
+    command = [sys.executable, "-m", "bosquet", "tune", "--space", "space.json", "--jobs", "2"]
     command += ["--command", COMMAND, "--trials", "3"]
     study = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     children = Path(f"/proc/{study.pid}/task/{study.pid}/children")
@@ -456,7 +456,7 @@ def test_a_progress_bar_on_a_terminal(tmp_path):
     import pty
 
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "bosquet.cli", "tune", "lib/train.py:objective", "--space"]
+    command = [sys.executable, "-m", "bosquet", "tune", "lib/train.py:objective", "--space"]
     command += ["lib/train.py:space", "--trials", "3", "--strategy", "random"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=60)
     os.close(theirs)

@@ -13,7 +13,7 @@ from pathlib import Path
 @contextmanager
 def dashboard(storage: str | Path) -> Iterator[str]:
     """The address of the dashboard of a storage, while the block runs."""
-    command = [sys.executable, "-m", "bosquet.cli", "dashboard", os.fspath(storage), "--port", "0"]
+    command = [sys.executable, "-m", "bosquet", "dashboard", os.fspath(storage), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

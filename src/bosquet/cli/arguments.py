@@ -39,7 +39,7 @@ def seed(text: str) -> int:
 def program() -> list[str]:
     """What to type for this program."""
     if sys.argv[0].endswith(".py"):
-        return ["python", "-m", "bosquet.cli"]
+        return ["python", "-m", "bosquet"]
     return ["bosquet"] if shutil.which("bosquet") == sys.argv[0] else [sys.argv[0]]
 
 

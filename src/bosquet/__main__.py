@@ -1,4 +1,4 @@
-"""``python -m bosquet.cli``."""
+"""``python -m bosquet``."""
 
 import sys
 
