@@ -55,6 +55,8 @@ VARIANTS = {
     "one process first, good places": {
         "agreed": "that default, and after 20 trials beliefs count by the weighted mean of the "
         "logarithms of their improvements",
+        "no good places": "that default without the density of good places",
+        "two from the start": "that default, in which both beliefs count from the first model on",
     },
 }
 NAMES = {name for reference, tried in VARIANTS.items() for name in (reference, *tried)}

@@ -33,7 +33,7 @@ CASES = [
     for strategy in ("auto", "add-tree")
     for problem in ("large-shared", "mixed-14")
     for n in (50, 200, 500)
-]
+] + [("auto", "flat-200", n) for n in (40, 100)]
 
 MEASURE = """
 import json, resource, sys, time
@@ -45,6 +45,10 @@ clock = getattr(time, sys.argv[5])
 if problem == "large-shared":
     made = bq.benchmarks.large_balanced(shared=True, shift=1)
     space, function = made.space, made
+elif problem == "flat-200":
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(200)})
+    def function(config):
+        return sum((v - 0.3) ** 2 for v in list(config.values())[:10])
 else:
     space = bq.Space(
         {f"x{i}": bq.Float(0, 1) for i in range(6)}
