@@ -109,7 +109,7 @@ def trees_text(runs: Sequence[Run]) -> str:
         "evaluations, the published Add-Tree code included, where there is one.\n\n"
         + verdicts(runs)
         + f"\n\n## Stuck seeds\n\nStill above 10^{STUCK} after 40 evaluations.\n\n{stuck(runs)}\n\n"
-        "## Why the published algorithm is stuck\n\n"
+        "## Why Algorithm 2 gets stuck in our runs\n\n"
         "The stuck seeds of `add-tree.paper` on `small-shared`, run again. `visits`: trials in the "
         "right leaf (x1=0, x2=0), `lowest`: the best value seen there, `variance`: the fitted one "
         "of its own variable (bounded below by 0.001), `hope`: the lowest mean minus two standard "
