@@ -5,7 +5,7 @@ import bosquet as bq
 from bosquet.acquisition.base import LogEI, LowerBound
 from bosquet.models.add_tree import add_tree
 from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.search.tree_path import PathEffort, PathSearch
+from bosquet.search.tree_path import PathEffort, PathSearch, all_rows
 
 
 def fitted(problem, n, seed=0):
@@ -72,3 +72,56 @@ def test_starts_are_looked_at_on_every_path():
         same = np.delete(scored.X, choices, axis=1) == np.delete(start, choices, axis=1)
         active = np.delete(space.activity(scored.X), choices, axis=1)
         assert np.all(same | ~active, axis=1).any()
+
+
+# -- paths without continuous coordinates ----------------------------------------------------
+
+GRID = bq.Space(
+    {
+        "mode": bq.Choice(["a", "b", "c"]),
+        "size": bq.Int(1, 40, log=True),
+        "solver": bq.Choice({"direct": {}, "iterative": {"steps": bq.Int(1, 9)}}),
+    }
+)
+
+
+def grid_posterior(n=30):
+    X = GRID.to_unit(GRID.sample(0, n))
+    z = np.cos(7 * X).sum(axis=1)
+    gp = SpaceGP(Covariance(GRID, *add_tree(GRID)), X, (z - z.mean()) / z.std())
+    return X, gp.posterior(gp.hyper.mean)
+
+
+def test_all_rows_are_those_of_all_configurations():
+    configs = list(GRID.configs())
+    assert sum(len(all_rows(GRID, path)) for path in GRID.tree.paths()) == len(configs) == 1200
+    rows = np.vstack([all_rows(GRID, path) for path in GRID.tree.paths()])
+    encoded = GRID.to_unit(configs)
+    assert {row.tobytes() for row in rows} == {row.tobytes() for row in encoded}
+
+
+@pytest.mark.parametrize("candidates", [16, 2048])
+def test_finite_paths_are_searched_for_what_is_not_taken(candidates):
+    X, posterior = grid_posterior()
+    effort = PathEffort(candidates=candidates, least_per_path=8)
+    # Without a bonus the best rows are next to trials, or are theirs.
+    acquisition = LowerBound(0.0)
+    search = PathSearch(GRID, posterior.on_path, acquisition, effort=effort, taken=X)
+    taken = {row.tobytes() for row in X}
+    for scored in search.maximise(list(GRID.tree.paths()), X, np.random.default_rng(0)):
+        assert not taken & {row.tobytes() for row in scored.X}
+        if candidates > GRID.size:
+            rows = all_rows(GRID, scored.path)
+            free = np.array([row.tobytes() not in taken for row in rows])
+            mean, _ = posterior.on_path(scored.path).moments(rows[free])
+            assert scored.best == pytest.approx(-mean.min())
+
+
+def test_a_path_on_which_all_is_taken_is_left_out():
+    _, posterior = grid_posterior()
+    direct, iterative = sorted(GRID.tree.paths(), key=lambda path: len(all_rows(GRID, path)))
+    taken = all_rows(GRID, direct)
+    search = PathSearch(GRID, posterior.on_path, LowerBound(1.0), taken=taken)
+    found = search.maximise([direct, iterative], taken[:4], np.random.default_rng(0))
+    assert [scored.path for scored in found] == [iterative]
+    assert search.score(direct, taken).best == -np.inf

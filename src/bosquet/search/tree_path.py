@@ -3,6 +3,10 @@
 On each path: random rows and perturbed good ones, scored at once; the best are polished by
 L-BFGS-B in the continuous coordinates and by single exchanges in the discrete ones. Discrete
 coordinates are always snapped before they are scored.
+
+On a path without continuous coordinates many random rows are copies of one another, and the best
+ones those of trials that have been made. There rows are distinct and none is taken, before anything
+is ranked or polished; where they are few, all are looked at.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from math import prod
 
 import numpy as np
 
@@ -21,6 +26,7 @@ from bosquet.models.good_places import GoodPlaces
 from bosquet.search.box import climb
 from bosquet.search.region import Region
 from bosquet.space import Space
+from bosquet.space.encoding import FILLER
 from bosquet.space.tree import Path
 
 _STEPS = (0.2, 0.05, 0.01, 0.002)  # standard deviations of perturbations, in unit coordinates
@@ -49,13 +55,18 @@ class Scored:
     X: Array
     values: Array
 
+    @property
+    def best(self) -> float:
+        """The highest value; minus infinity where nothing was left to look at."""
+        return float(self.values[0]) if len(self.values) else -np.inf
+
 
 class PathSearch:
     """The search on one space with the posterior of each path and an acquisition function.
 
     The log-probabilities of success and of good ``places`` join the acquisition. ``fixed`` are
     coordinates, by index, that do not move. With a ``region`` its path alone is searched, and
-    nothing outside it.
+    nothing outside it. ``taken`` are rows not to be tried again.
     """
 
     def __init__(
@@ -68,6 +79,7 @@ class PathSearch:
         fixed: Mapping[int, float] | None = None,
         region: Region | None = None,
         places: GoodPlaces | None = None,
+        taken: Array | None = None,
     ) -> None:
         self._space = space
         self._belief_on = cache(belief_on)
@@ -76,6 +88,7 @@ class PathSearch:
         self._effort = PathEffort() if effort is None else effort
         self._fixed = dict(fixed or {})
         self._region = region
+        self._taken = frozenset(() if taken is None else (row.tobytes() for row in taken))
 
     def maximise(
         self,
@@ -84,7 +97,7 @@ class PathSearch:
         rng: np.random.Generator,
         starts: Array | None = None,
     ) -> list[Scored]:
-        """The rows found on every path, paths in the order of their best row.
+        """The rows found on every path that has any, paths in the order of their best row.
 
         ``good`` are unit rows worth perturbing, on whatever path; ``starts`` are rows to begin
         with: with the choices of the path, on every one.
@@ -96,22 +109,40 @@ class PathSearch:
             if starts is not None:
                 rows = np.vstack([self._on_path(path, starts.copy()), rows])
             found.append(self.score(path, rows))
-        found.sort(key=lambda scored: -scored.values[0])
+        found = [scored for scored in found if len(scored.X)]
+        found.sort(key=lambda scored: -scored.best)
         polished = [self.polish(scored, rng) for scored in found[: self._effort.polished_paths]]
         found = polished + found[self._effort.polished_paths :]
-        return sorted(found, key=lambda scored: -scored.values[0])
+        return sorted(found, key=lambda scored: -scored.best)
 
     def score(self, path: Path, X: Array) -> Scored:
+        """Rows of a path with their values; without repeats and taken ones if it is finite."""
+        if self._rows_on(path) < np.inf:
+            X = self._fresh(X)
+            if not len(X):
+                return Scored(path, X, np.empty(0))
         values = self._acquisition.value(*self._belief_on(path).moments(X))
         for one in self._joined:
             values = values + one.log_probability(X, path)
         order = np.argsort(-values, kind="stable")
         return Scored(path, X[order], values[order])
 
+    def _rows_on(self, path: Path) -> float:
+        """How many rows a path has; infinitely many where a coordinate is continuous."""
+        return prod(d.parameter.n_values for d in self._space.tree.variables_of(path))
+
+    def _fresh(self, X: Array) -> Array:
+        """The distinct rows that are not taken."""
+        rows = {row.tobytes(): i for i, row in enumerate(X)}
+        return X[sorted(i for row, i in rows.items() if row not in self._taken)]
+
     # -- candidates --------------------------------------------------------------------------
 
     def candidates(self, path: Path, good: Array, n: int, rng: np.random.Generator) -> Array:
+        """Some ``n`` rows, half of them near good ones; all rows of the path where they are few."""
         region = self._region
+        if region is None and not self._fixed and self._rows_on(path) <= 2 * n:
+            return all_rows(self._space, path)
         X = rng.random((n, len(self._space))) if region is None else region.draw(n, rng)
         if len(good):
             local = slice(0, n // 2)
@@ -162,12 +193,12 @@ class PathSearch:
         """Each row moves to its best neighbour in one discrete coordinate, for some rounds."""
         best = X.copy()
         for row in range(len(best)):
-            current = self.score(path, best[row : row + 1]).values[0]
+            current = self.score(path, best[row : row + 1]).best
             for _ in range(self._effort.rounds):
                 scored = self.score(path, self._neighbours(best[row], discrete, rng))
-                if scored.values[0] <= current:
+                if scored.best <= current:
                     break
-                best[row], current = scored.X[0], scored.values[0]
+                best[row], current = scored.X[0], scored.best
         return best
 
     def _neighbours(self, x: Array, discrete: list[int], rng: np.random.Generator) -> Array:
@@ -194,3 +225,13 @@ def on_path(space: Space, path: Path, X: Array) -> Array:
     for choice, option in space.tree.options_of(path).items():
         X[:, choice] = space.tree.choice(choice).unit_of(option)
     return space.snap(X)
+
+
+def all_rows(space: Space, path: Path) -> Array:
+    """Every row of a path whose coordinates are all discrete."""
+    free = space.tree.variables_of(path)
+    units = [d.parameter.to_unit(list(d.parameter.values())) for d in free]
+    X = np.full((prod(map(len, units)), len(space)), FILLER)
+    for d, column in zip(free, np.meshgrid(*units, indexing="ij"), strict=True):
+        X[:, d.index] = column.ravel()
+    return on_path(space, path, X)

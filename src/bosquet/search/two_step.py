@@ -54,7 +54,8 @@ class TwoStep:
     """The search with one posterior, below one incumbent.
 
     ``plug_in`` takes b_p as known in step 1, as the paper does; else its variance counts.
-    With ``refine_shared`` step 2 moves the shared variables again; the paper keeps them.
+    With ``refine_shared`` step 2 moves the shared variables again; the paper keeps them. ``taken``
+    are rows not to be tried again.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class TwoStep:
         *,
         plug_in: bool = False,
         refine_shared: bool = True,
+        taken: Array | None = None,
     ) -> None:
         self._space = space
         self._posterior = posterior
@@ -73,6 +75,7 @@ class TwoStep:
         self._feasibility = feasibility
         self._plug_in = plug_in
         self._refine_shared = refine_shared
+        self._taken = taken
 
     # -- step 1 ------------------------------------------------------------------------------
 
@@ -211,13 +214,13 @@ class TwoStep:
         if self._refine_shared:
             good = np.vstack([good, *(promise.x for promise in promises)])
             return self._search().maximise([promise.path for promise in promises], good, rng)
-        return [self._at(promise, good, rng) for promise in promises]
+        return [found for promise in promises for found in self._at(promise, good, rng)]
 
-    def _at(self, promise: Promise, good: Array, rng: np.random.Generator) -> Scored:
+    def _at(self, promise: Promise, good: Array, rng: np.random.Generator) -> list[Scored]:
         """Step 2 of the paper: the shared variables stay where step 1 put them."""
         shared = self._posterior.model.leaf(promise.path).shared
         search = self._search({dimension: float(promise.x[dimension]) for dimension in shared})
-        return search.maximise([promise.path], good, rng)[0]
+        return search.maximise([promise.path], good, rng)
 
     def score(self, path: Path, X: Array) -> Scored:
         """EI, Eq. (5), of given rows."""
@@ -232,6 +235,7 @@ class TwoStep:
             self._feasibility,
             PathEffort(polished_paths=8),
             fixed,
+            taken=self._taken,
         )
 
 

@@ -279,7 +279,9 @@ class Additive(GPStrategy[SpacePosterior]):
         if self.acquisition != "ucb":
             return super().path_search(ask)
         on_path = clique_sums(ask.fitted)
-        return PathSearch(ask.task.space, on_path, self.bound(ask.task), feasibility_of(ask.task))
+        task = ask.task
+        feasibility, taken = feasibility_of(task), ask.taken_rows
+        return PathSearch(task.space, on_path, self.bound(task), feasibility, taken=taken)
 
     def places(self, task: Task) -> GoodPlaces | None:
         return places_of(task) if self.near_good and self.acquisition == "logei" else None

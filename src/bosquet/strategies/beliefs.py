@@ -69,7 +69,10 @@ class Beliefs:
         acquisition = AveragedLogEI([b.acquisition for b in self.all], self._log_weights)
         task = first.ask.task
         feasibility, places = feasibility_of(task), first.strategy.places(task)
-        search = PathSearch(task.space, self._on_path, acquisition, feasibility, places=places)
+        taken = first.ask.taken_rows
+        search = PathSearch(
+            task.space, self._on_path, acquisition, feasibility, places=places, taken=taken
+        )
         found = first.strategy.best_found(first.ask, search)
         return None if found is None else self._described(found)
 

@@ -25,7 +25,7 @@ from bosquet.strategies.fitting import Fitted, P
 
 _APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
 _GOOD = 8  # evaluated rows worth perturbing
-_SPARES = 50  # rows of a path looked at when the best are taken or infeasible
+_SPARES = 200  # rows of a path looked at when the best are taken or infeasible
 
 Found = tuple[Config, float]
 """A configuration and its acquisition value."""
@@ -64,6 +64,13 @@ class Ask(Generic[P]):
         x = self.task.space.to_unit([config])
         best = min(self.best, self.fitted.believed(x))
         return replace(self, best=best, fitted=self.fitted.with_pending(x))
+
+    @property
+    def taken_rows(self) -> Array:
+        """Unit rows of the trials that have ended or are pending; none once results are noisy."""
+        if self.task.history.noisy:
+            return self.fitted.pending[:0]
+        return np.vstack([self.task.history.units, self.fitted.pending])
 
     def free(self, scored: Sequence[Scored]) -> Found | None:
         """The best row that can be tried; next to a pending trial if there is no other."""

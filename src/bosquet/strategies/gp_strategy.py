@@ -162,7 +162,9 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         task = ask.task
         on_path, acquisition = ask.fitted.posterior.on_path, self.acquisition_at(ask)
         feasibility, places = feasibility_of(task), self.places(task)
-        return PathSearch(task.space, on_path, acquisition, feasibility, places=places)
+        return PathSearch(
+            task.space, on_path, acquisition, feasibility, places=places, taken=ask.taken_rows
+        )
 
     def places(self, task: Task) -> GoodPlaces | None:  # noqa: ARG002 - for those that prefer some
         """Where proposals are preferred; None: nowhere."""
@@ -181,7 +183,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         if allowed is not None:
             rows = allowed.rows_by_path(ask.taken)
             scored = [search.score(path, X) for path, X in rows.items()]
-            return self.chosen(ask, sorted(scored, key=lambda one: -one.values[0]))
+            return self.chosen(ask, sorted(scored, key=lambda one: -one.best))
         paths = self.paths_to_search(ask)
         return self.chosen(ask, search.maximise(paths, ask.good, ask.rng, starts))
 
@@ -203,7 +205,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         space = ask.task.space
         values = {space.path_label(config): value}
         for one in scored[:_NAMED_PATHS]:
-            values.setdefault(space.tree.path_label(one.path), float(one.values[0]))
+            values.setdefault(space.tree.path_label(one.path), one.best)
         return self.proposal(config, value, values)
 
     def proposal(self, config: Config, value: float, paths: dict[str, float]) -> Proposal:

@@ -64,7 +64,7 @@ from bosquet.search.tree_path import PathSearch, Scored, on_path
 from bosquet.space import Config, Space
 from bosquet.space.sampling import sobol
 from bosquet.space.tree import Path
-from bosquet.strategies.base import Proposal, Task
+from bosquet.strategies.base import Proposal
 from bosquet.strategies.choosing import Ask, feasibility_of
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import GPStrategy
@@ -189,7 +189,7 @@ class HTBO(GPStrategy[TreedPosterior]):
 
     def next(self, ask: Ask[TreedPosterior]) -> Proposal | None:
         space, posterior = ask.task.space, ask.fitted.posterior
-        search = _LeafSearch(ask.task, ask.best)
+        search = _LeafSearch(ask)
         if ask.task.candidates is None:
             paths = self.paths_to_search(ask)
             grid = None if self.search == "box" else sobol_grid(space, paths, ask.good, ask.rng)
@@ -222,9 +222,11 @@ def _starts(covariance: Covariance, hyper: Hyperparameters) -> list[Array]:
 class _LeafSearch:
     """The search of one ask: each leaf with its own posterior, and with its own noise."""
 
-    def __init__(self, task: Task, best: float) -> None:
-        self._space, self._noisy, self._best = task.space, task.history.noisy, best
+    def __init__(self, ask: Ask[TreedPosterior]) -> None:
+        task = ask.task
+        self._space, self._noisy, self._best = task.space, task.history.noisy, ask.best
         self._feasibility = feasibility_of(task)
+        self._taken = ask.taken_rows
 
     def _search(self, leaf: LeafPosterior, region: Region | None = None) -> PathSearch:
         noise = leaf.noise if self._noisy else [0.0] * len(leaf.samples)
@@ -234,12 +236,13 @@ class _LeafSearch:
             AveragedLogEI([LogEI(self._best, one) for one in noise]),
             self._feasibility,
             region=region,
+            taken=self._taken,
         )
 
     def score(self, posterior: TreedPosterior, rows: Mapping[Path, Array]) -> list[Scored]:
         """Given rows by path, in parts by leaf; those with the best row first."""
         found = [self._search(leaf).score(path, X) for leaf, path, X in _parts(posterior, rows)]
-        return sorted(found, key=lambda one: -one.values[0])
+        return sorted(found, key=lambda one: -one.best)
 
     def maximise(
         self,
@@ -270,12 +273,13 @@ class _LeafSearch:
                 region = regions(self._space, leaf.cell, [path])[0]
                 search = self._search(leaf.some(_FEW), region)
                 found.append((leaf, search, search.score(path, rows)))
-        found.sort(key=lambda one: -one[2].values[0])
+        found = [one for one in found if len(one[2].X)]
+        found.sort(key=lambda one: -one[2].best)
         scored = [
             self._by_all(leaf, search.polish(one, rng) if i < _POLISHED else one)
             for i, (leaf, search, one) in enumerate(found)
         ]
-        return sorted(scored, key=lambda one: -one.values[0])
+        return sorted(scored, key=lambda one: -one.best)
 
     def _by_all(self, leaf: LeafPosterior, found: Scored) -> Scored:
         """What was found with a few samples, the best of it scored again by all of them."""

@@ -26,7 +26,9 @@ def improve(ask: Ask[P], region: Region, feasibility: Feasibility | None) -> Fou
     task, taken = ask.task, ask.taken
     acquisition = LogEI(ask.best, ask.fitted.noise)
     belief_on = ask.fitted.posterior.on_path
-    search = PathSearch(task.space, belief_on, acquisition, feasibility, region=region)
+    search = PathSearch(
+        task.space, belief_on, acquisition, feasibility, region=region, taken=ask.taken_rows
+    )
     if task.candidates is not None:
         return best_candidate(
             task, task.candidates, taken, lambda X: search.score(region.path, X), region

@@ -145,6 +145,7 @@ class TreeEI(GPStrategy[TreePosterior]):
             feasibility_of(task),
             plug_in=self.model == "paper",
             refine_shared=self.refine_shared or self.search == "full",
+            taken=ask.taken_rows,
         )
         # Step 1: paths with values of their shared variables, ranked by path EI, Eq. (6).
         if task.candidates is None:
