@@ -41,9 +41,24 @@ def test_groups_are_looked_for_among_many_variables():
     assert trial.info["strategy"] == "add-tree"
     opt.tell(trial, sum(trial.config.values()))
     info = opt.ask().info
-    assert info["strategy"] == "additive"
-    assert list(info["evidence"]) == ["additive"]
+    assert set(info["evidence"]) == {"additive", "add-tree"}
+    assert info["weights"]["additive"] > 0.5  # a sum it is
     assert info["graph"]["groups"]
+
+
+def test_a_function_that_is_no_sum_is_left_to_one_process():
+    """Groups explain little of a wave along a direction in which four variables change."""
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(8)})
+    opt = bq.Optimizer(space, seed=0)
+    for config in space.sample(0, 60):
+        x = np.array(list(config.values()))
+        opt.tell(config, np.sin(3.0 * (x[0] + x[1] - x[2] + x[3])))
+    assert opt.ask().info["weights"]["add-tree"] > 0.9
+
+
+def test_of_very_many_variables_groups_alone_are_looked_for():
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(41)})
+    assert [rival.name for rival in auto.rivals_on(space)] == ["additive"]
 
 
 def test_with_very_few_trials_one_process_over_everything_proposes():

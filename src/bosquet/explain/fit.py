@@ -134,7 +134,9 @@ def strategies_for(history: History, strategy: Strategy | None) -> list[GPStrate
         return [strategy]
     if history.space.n_paths == 1 and len(history.space) > _GRAPH_VARIABLES:
         return [AddTree()]
-    return rivals_on(history.space)
+    # Of groups of variables there are several views, and one without, as `_candidates` has them.
+    rivals = rivals_on(history.space)
+    return rivals if history.space.n_paths > 1 else rivals[:1]
 
 
 def _remembered(history: History) -> Strategy | None:

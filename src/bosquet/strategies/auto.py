@@ -8,8 +8,8 @@ so what branches share they share exactly. `arc`: branches are alike and anythin
 is fitted with its own kernel and transform. What is tried has the highest expected improvement on
 average, where a belief counts by what it explains (`beliefs`). Up to 30 trials every ask compares
 them, later every tenth; in between, and beyond 100 trials, only those that count are fitted. On a
-space without conditions there is nothing to compare: it stays one GP, or from eight variables on it
-is `additive`, which has that GP beside groups that it learns.
+space without conditions the two are one GP over everything and, from eight variables on,
+`additive`: a sum over groups of variables that it learns.
 
 With very many trials `boing` proposes on spaces with conditions, and `boing+` on others of eight
 variables or more: they have found better points there, in less time (docs/results/boing.md).
@@ -49,6 +49,7 @@ _VERY_FEW = 20  # trials up to which one process over everything proposes
 _FEW = 30  # trials up to which every ask compares
 _SOME = 100  # trials up to which every tenth does
 _MANY_VARIABLES = 8  # without conditions: groups of them are looked for
+_TOO_MANY_VARIABLES = 40  # and beyond these one process over everything is too slow beside them
 _VERY_MANY = 500  # trials from which on `boing` proposes, where there are conditions
 _PER_VARIABLE = 20  # trials from which on `boing+` does without them, for each of many variables
 _EXPLORE_EVERY = 6  # trials
@@ -144,10 +145,12 @@ class _Said(NamedTuple):
 
 
 def rivals_on(space: Space) -> list[GPStrategy[Any]]:
-    """The beliefs that may fit a space."""
+    """The beliefs that may fit a space: one that knows a structure, and one process."""
     if space.n_paths > 1:
         return [AddTree(), one_process(space)]
-    return [Additive() if len(space) >= _MANY_VARIABLES else one_process(space)]
+    if len(space) < _MANY_VARIABLES:
+        return [one_process(space)]
+    return [Additive(), one_process(space)] if len(space) <= _TOO_MANY_VARIABLES else [Additive()]
 
 
 def one_process(space: Space) -> GPStrategy[Any]:
