@@ -61,7 +61,7 @@ VARIANTS = {
     "default of 3b355df": {
         "what is free": "on paths without continuous coordinates the search looks only at what has "
         "not been tried: **adopted**. Before it, a point of the design took the place of what was "
-        "taken. Of the pairs, 40 are of tables (0.69 after 60); on other problems both are the same",
+        "taken. Of the pairs 40 are of tables (0.69 after 60); elsewhere both are the same",
     },
     "what is free": {
         "two without conditions": "and without conditions one process stays beside `additive` as a "
@@ -90,8 +90,8 @@ HEAD = """\
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
 *pair* is a problem and a seed on which both the variant and its reference, the default of that day
 (3258db2, 93caac9, 8411776, 3b355df or c584cc5), have run. Shares are those of the pairs in which
-the variant is better, ties counted half, after so many evaluations; 0.50 is level, and with n pairs a share is
-known to about 0.5 / sqrt(n). What the models alone are worth, without a search:
+the variant is better, ties counted half, after so many evaluations; 0.50 is level, and with n pairs
+a share is known to about 0.5 / sqrt(n). What the models alone are worth, without a search:
 [models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
 
 """
