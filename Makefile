@@ -19,6 +19,8 @@ CORE := tests/acquisition tests/data tests/kernels tests/models tests/search tes
 	tests/test_linalg.py tests/test_messages.py tests/test_optimizer.py tests/test_text.py
 # Into the environment of the target; --quiet says nothing when all is well, an error still shows.
 INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
+# Tests start many processes, which load the package faster if its bytecode is kept.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-botorch test-ray test-oldest package docs lint format bench peers pages stamps clean
 
@@ -27,9 +29,8 @@ demo: $(VENV)/.demo
 
 # A test process for each core, each of them single-threaded. Each begins with a stretch of tests of
 # its own, so that what tests of a file share is made once, and who is done takes over from others.
-# They start many processes, which load the package faster if its bytecode is kept.
 test: $(VENV)/.dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-botorch: $(BOTORCH)/.tests
 	$(BOTORCH)/bin/python -m pytest tests/integrations/test_botorch.py

@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import chisquare
 
 from bosquet import Choice, Float, Space
-from bosquet.space.sampling import sobol
 from tests.space.errors import raises
 
 Config = dict[str, Any]
@@ -105,15 +104,6 @@ def test_sobol_spreads_better_than_chance() -> None:
     assert len(cells) == 64  # one point in each of 64 cells
     assert configs == space.sample(0, 64, method="sobol")
     assert configs != space.sample(1, 64, method="sobol")
-
-
-def test_sobol_sequences_continue() -> None:
-    whole = sobol(5, 11, 0, 50)
-    assert whole.shape == (50, 5)
-    assert np.all((whole >= 0) & (whole < 1))
-    np.testing.assert_array_equal(sobol(5, 11, 20, 30), whole[20:])
-    np.testing.assert_array_equal(sobol(5, 11, 0, 1), whole[:1])
-    assert len(np.unique(whole, axis=0)) == 50
 
 
 def test_sobol_by_path(example: Space) -> None:

@@ -20,7 +20,7 @@ def keys(configs):
     return sorted(repr(list(config.items())) for config in configs)
 
 
-@settings(relaxed, max_examples=100)
+@settings(relaxed)
 @given(finite_declarations, st.data())
 def test_of_a_finite_space_it_is_the_enumeration(declaration, data):
     space = build(declaration)

@@ -15,7 +15,7 @@ from bosquet.models.plain import plain
 from bosquet.models.transform import transform
 from bosquet.models.treed import NO_LIMITS, TreedGP
 from bosquet.search.subregion import subregion
-from bosquet.space.sampling import sobol
+from bosquet.space.sobol import sobol
 from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, TreeEI, Turbo, get
 from bosquet.strategies import boing as boing_module
 from bosquet.strategies import htbo as htbo_module

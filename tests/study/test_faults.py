@@ -20,14 +20,15 @@ optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
 SPACE = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"n": bq.Int(1, 500)}})})
-OPTIONS: dict[str, Any] = {"n_trials": 30, "seed": 0, "strategy": "random", "progress": False}
+OPTIONS: dict[str, Any] = {"n_trials": 12, "seed": 0, "strategy": "random", "progress": False}
+LONG = OPTIONS | {"n_trials": 30}  # so that it can be killed often
 
 
 def value(config):
     return config.get("x", 0.5) + 0.01 * config.get("n", 0)
 
 
-def study(storage, told, ready=None):
+def study(storage, told, ready=None, options=OPTIONS):
     """The process to be killed; notes what it has told. Evaluates nothing before ``ready``."""
 
     def objective(config):
@@ -40,7 +41,7 @@ def study(storage, told, ready=None):
         with told.open("a") as log:
             log.write(f"{trial.number}\n")
 
-    bq.minimize(objective, SPACE, storage=storage, allow_changed=True, callbacks=note, **OPTIONS)
+    bq.minimize(objective, SPACE, storage=storage, allow_changed=True, callbacks=note, **options)
 
 
 def test_twenty_kills(tmp_path):
@@ -50,7 +51,9 @@ def test_twenty_kills(tmp_path):
     rng = random.Random(0)
     kills = 0
     for attempt in range(200):
-        process = multiprocessing.get_context("fork").Process(target=study, args=(file, told))
+        process = multiprocessing.get_context("fork").Process(
+            target=study, args=(file, told, None, LONG)
+        )
         process.start()
         before = told.stat().st_size
         if attempt >= 5:  # the first ones die while the file is being made
@@ -67,7 +70,7 @@ def test_twenty_kills(tmp_path):
     assert kills > 10
     numbers = [int(line) for line in told.read_text().split()]
     assert len(numbers) == len(set(numbers))  # none twice
-    whole = bq.minimize(value, SPACE, **OPTIONS)
+    whole = bq.minimize(value, SPACE, **LONG)
     stored = load_history(file)
     assert set(numbers) <= {trial.number for trial in stored.complete}  # none lost
     assert [t.config for t in stored.trials] == [t.config for t in whole.trials]
@@ -132,8 +135,8 @@ def test_three_processes_on_one_study_one_of_them_killed(storage, tmp_path):
     assert [process.exitcode for process in others] == [0, 0]
     stored = load_history(storage).trials
     numbers = [int(line) for line in told.read_text().split()]
-    assert sorted(numbers) == [trial.number for trial in stored] == list(range(30))
-    assert len({trial.key for trial in stored}) == 30
+    assert sorted(numbers) == [trial.number for trial in stored] == list(range(12))
+    assert len({trial.key for trial in stored}) == 12
     assert all(trial.value == value(trial.config) for trial in stored)
     assert config in [trial.config for trial in stored]
     with optuna_study(url_of(storage)) as seen:

@@ -51,8 +51,8 @@ def test_trials_survive_exactly(storage, space):
             raise ValueError("bad n")
         return bq.Evaluation(value(config), 0.1 / 3)
 
-    kept = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random", storage=storage)
-    plain = bq.maximize(objective, space, n_trials=25, seed=1, strategy="random")
+    kept = bq.maximize(objective, space, n_trials=14, seed=1, strategy="random", storage=storage)
+    plain = bq.maximize(objective, space, n_trials=14, seed=1, strategy="random")
     assert kept.history == plain.history == load_history(storage) == load_history(str(storage))
     assert kept.history.failed
     assert load_history(storage, space=space).direction == "maximize"
@@ -95,8 +95,8 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     def objective(config):
         return (config.get("x", 0.2) - 0.4) ** 2 + config.get("n", 0) / 50
 
-    whole = bq.minimize(objective, space, n_trials=14, seed=3, strategy=strategy)
-    for total in (5, 6, 11, 14):
+    whole = bq.minimize(objective, space, n_trials=12, seed=3, strategy=strategy)
+    for total in (5, 6, 11, 12):
         part = bq.minimize(
             objective, space, n_trials=total, strategy=strategy, storage=tmp_path / "r.db", seed=3
         )
@@ -105,7 +105,7 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     assert "11 of them from before" in str(part)
     assert "r.db, study 'bosquet': goes on after 11 trials\n" in capsys.readouterr().err
     bq.minimize(objective, space, n_trials=9, strategy=strategy, storage=tmp_path / "r.db", seed=3)
-    assert "has 14 trials already; 9 are wanted in all, so nothing is left to run\n" in (
+    assert "has 12 trials already; 9 are wanted in all, so nothing is left to run\n" in (
         capsys.readouterr().err
     )
 

@@ -21,7 +21,7 @@ from bosquet.arrays import Array
 from bosquet.explain.mixture import Mixture, interval_levels, size_of
 from bosquet.explain.rows import crossed, feasible, rows_with, strata
 from bosquet.space import Space
-from bosquet.space.sampling import sobol
+from bosquet.space.sobol import sobol
 from bosquet.space.tree import Dimension
 
 _VALUES = 8  # of a parameter

@@ -12,7 +12,7 @@ import numpy as np
 
 from bosquet.arrays import Array, Bools
 from bosquet.space import Space
-from bosquet.space.sampling import sobol
+from bosquet.space.sobol import sobol
 from bosquet.space.tree import Dimension, Path
 
 _TRIED = 16  # times as many rows as are wanted, where constraints leave few

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from bosquet.arrays import Array
 from bosquet.errors import NothingFound
+from bosquet.space.sobol import sobol
 from bosquet.space.tree import Tree
 from bosquet.text import must_be_one_of
 
@@ -61,15 +61,6 @@ def feasible(
                     f"{violated}): the feasible part is empty or too small to be found"
                 )
     return found[:n]
-
-
-def sobol(dimension: int, seed: int, start: int, n: int) -> Array:
-    """Points ``start .. start + n - 1`` of the scrambled Sobol sequence that a seed names."""
-    from scipy.stats import qmc  # imported late: scipy.stats is slow to load
-
-    engine = qmc.Sobol(dimension, rng=np.random.default_rng(seed))
-    block = engine.random_base2(math.ceil(math.log2(start + n)))
-    return np.asarray(block[start : start + n])
 
 
 def weigh_paths(tree: Tree, units: Array) -> Array:

@@ -21,7 +21,7 @@ from bosquet.data import History, Key, Trial, as_number, jsonable, key_of
 from bosquet.errors import NOTHING_LEFT, ConfigError
 from bosquet.space import Choice, Config, Space
 from bosquet.space.defaults import default_of_path, default_units
-from bosquet.space.sampling import sobol
+from bosquet.space.sobol import sobol
 from bosquet.space.tree import Path
 from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.fresh import fresh_configs

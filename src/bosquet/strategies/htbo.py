@@ -62,7 +62,7 @@ from bosquet.search.leaves import regions
 from bosquet.search.region import Region
 from bosquet.search.tree_path import PathSearch, Scored, on_path
 from bosquet.space import Config, Space
-from bosquet.space.sampling import sobol
+from bosquet.space.sobol import sobol
 from bosquet.space.tree import Path
 from bosquet.strategies.base import Proposal
 from bosquet.strategies.choosing import Ask, feasibility_of

@@ -48,7 +48,7 @@ from bosquet.models.warping import WarpedGP
 from bosquet.search.mixed import feasible
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
-from bosquet.space.sampling import sobol
+from bosquet.space.sobol import sobol
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Task
 from bosquet.strategies.choosing import (
     Ask,
