@@ -13,7 +13,7 @@ import numpy as np
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.sums import Cross
+from bosquet.kernels.cross import Cross
 from bosquet.linalg import grow_cholesky, solve_lower
 from bosquet.models.repeats import NOISE_FLOOR
 
@@ -87,6 +87,7 @@ class PartialPosterior:
         near: Sequence[tuple[Conditioned, Cross]],
     ) -> None:
         self._components, self._eta, self._near = components, eta, near
+        self._prior_variance = float(np.exp(eta[[c.variance for c in components]]).sum())
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""
@@ -99,7 +100,7 @@ class PartialPosterior:
 
     def _moments(self, X: Array) -> tuple[Array, Array]:
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X)
+        variance = np.full(len(X), self._prior_variance)
         for block, cross_of in self._near:
             cross = cross_of(X)
             mean += cross @ block.alpha
@@ -122,7 +123,7 @@ class PartialPosterior:
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X)
+        variance = np.full(len(X), self._prior_variance)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
         for block, cross_of in self._near:
             cross, slopes = cross_of.with_slopes(X)
@@ -133,9 +134,6 @@ class PartialPosterior:
             by_mean += slopes.times(block.alpha)
             by_variance -= 2.0 * slopes.times(gain)
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
-
-    def _prior_variance(self, X: Array) -> Array:
-        return np.full(len(X), np.exp(self._eta[[c.variance for c in self._components]]).sum())
 
 
 @dataclass(frozen=True)
