@@ -8,6 +8,7 @@ after the other, components of one kind together, so that a shape is evaluated o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 
 import numpy as np
@@ -97,10 +98,12 @@ class Gram:
         self._of_lengths = slices([len(slots) for slots in lengths])
 
     def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
-        """K without noise (lower triangle, Fortran order), and what `pull_back` needs."""
+        """K without noise (lower triangle, Fortran order), and what `pull_back` needs.
+
+        The latter holds until the covariance is asked for again.
+        """
         weights = np.exp(-2.0 * eta[self._lengths])
-        size = self._slices[-1].stop if self._slices else 0
-        unit, slope = np.empty(size), np.zeros(size)
+        unit, slope = self._room
         for features, stretch, w in zip(
             self._features, self._slices, self._of_lengths, strict=True
         ):
@@ -116,6 +119,11 @@ class Gram:
         n = self._n
         K: Array = np.bincount(self._flat, sums, minlength=n * n).astype(float, copy=False)
         return K.reshape((n, n), order="F"), (unit, slope)
+
+    @cached_property
+    def _room(self) -> Array:
+        """Entries and their slopes. A fit asks many times, and fresh memory is slow."""
+        return np.empty((2, self._slices[-1].stop if self._slices else 0))
 
     def pull_back(self, W: Array, parts: tuple[Array, Array], eta: Array) -> Array:
         """d sum(W * K) / d eta for a symmetric W, of which the lower triangle is read."""
