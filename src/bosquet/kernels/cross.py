@@ -25,13 +25,14 @@ _ENOUGH = 4  # components of one ordered variable and the same rows, to be taken
 _TOGETHER = 1 << 14  # differences by feature, up to which fewer calls count for more than their sum
 
 
-class _Singles:
-    """Components that have one ordered variable each and the same rows: hundreds at a time."""
+class Singles:
+    """Components of one kind and the same rows that have one ordered variable each."""
 
     def __init__(self, members: Sequence[Member], X: Array, eta: Array) -> None:
         components, (rows, *_) = zip(*members, strict=True)
         self.size = len(members) * len(rows)
-        self._at, self._v = _columns(rows), _variances(components, eta)
+        self._kind = components[0].kind
+        self._at, self.variances = _columns(rows), _variances(components, eta)
         self._dimensions = [c.features[0].dimension for c in components]
         self._root = np.sqrt([c.weights(eta)[0] for c in components])
         self._rows = (self._root * X[rows][:, self._dimensions]).T.copy()  # by component
@@ -43,14 +44,33 @@ class _Singles:
 
     def add(self, entries: Array, cross: Array) -> None:
         """Adds covariances by component and row to those by row."""
-        cross[:, self._at] += self._v @ entries.reshape(len(entries), *self._rows.shape)
+        cross[:, self._at] += self.variances @ entries.reshape(len(entries), *self._rows.shape)
 
     def add_slope(self, X: Array, slope: Array, weights: Array, gradient: Array) -> None:
         """Adds d/dx of sum_j cross[., j] weights[., j], (m, d)."""
         weighted = slope.reshape(len(X), *self._rows.shape) * weights[..., None, self._at]
         pull = (self._root * X[:, self._dimensions]) * weighted.sum(axis=2)
         pull -= np.einsum("mkj,kj->mk", weighted, self._rows)
-        np.add.at(gradient.T, self._dimensions, ((2.0 * self._root * self._v) * pull).T)
+        np.add.at(gradient.T, self._dimensions, ((2.0 * self._root * self.variances) * pull).T)
+
+    def of_each(self, queries: Sequence[Array], n: int) -> Iterator[tuple[Index, Array]]:
+        """Of every component at queries of its own, its covariance with all of n rows.
+
+        Some queries at a time: (m,) of which component, (m, n).
+        """
+        which = np.repeat(np.arange(len(queries)), [len(X) for X in queries])
+        pairs = zip(queries, self._dimensions, strict=True)
+        x = self._root[which] * np.concatenate([X[:, dimension] for X, dimension in pairs])
+        step = max(1, SUMMED // max(n, 1))
+        for start in range(0, len(x), step):
+            of_component = which[start : start + step]
+            entries = x[start : start + step, None] - self._rows[of_component]
+            entries *= entries
+            shape(self._kind, entries)
+            entries *= self.variances[of_component, None]
+            cross = np.zeros((len(entries), n))
+            cross[:, self._at] = entries
+            yield of_component, cross
 
 
 class _Term:
@@ -175,10 +195,10 @@ class Cross:
             if component.kind == "constant":
                 self._level[rows] += np.exp(eta[component.variance])
         shaped = [member for member in members if member[0].kind != "constant"]
-        parts: list[_Singles | _Terms] = []
+        parts: list[Singles | _Terms] = []
         kinds: list[str] = []
         for kind, group in groupby(sorted(shaped, key=_kind), key=_kind):
-            of_kind: list[_Singles | _Terms] = list(_parts(list(group), X, eta))
+            of_kind: list[Singles | _Terms] = list(_parts(list(group), X, eta))
             parts += of_kind
             kinds += [kind] * len(of_kind)
         self._parts = list(zip(kinds, parts, slices([part.size for part in parts]), strict=True))
@@ -230,18 +250,18 @@ class Slopes:
         return gradient
 
 
-def _parts(members: Sequence[Member], X: Array, eta: Array) -> Iterator[_Singles | _Terms]:
+def _parts(members: Sequence[Member], X: Array, eta: Array) -> Iterator[Singles | _Terms]:
     """Components of one kind: those of one ordered variable where they are many, and the others."""
     simple: dict[bytes, list[Member]] = {}
     others: list[Member] = []
     for member in members:
-        if [feature.kind for feature in member[0].features] == ["difference"]:
+        if member[0].is_single:
             simple.setdefault(member[1].tobytes(), []).append(member)
         else:
             others.append(member)
     for group in simple.values():
         if len(group) >= _ENOUGH:
-            yield _Singles(group, X, eta)
+            yield Singles(group, X, eta)
         else:
             others += group
     if others:

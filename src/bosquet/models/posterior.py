@@ -13,7 +13,8 @@ import numpy as np
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.cross import Cross
+from bosquet.kernels.cross import Cross, Singles
+from bosquet.kernels.sums import slices
 from bosquet.linalg import grow_cholesky, solve_lower
 from bosquet.models.repeats import NOISE_FLOOR
 
@@ -75,6 +76,27 @@ class Posterior:
             near = [(block, cross) for block, cross in crosses if cross is not None]
             self._partial[names] = PartialPosterior(components, self.eta, near)
         return self._partial[names]
+
+    def of_each(
+        self, components: Sequence[Component], queries: Sequence[Array]
+    ) -> list[tuple[Array, Array]]:
+        """Mean and variance of every component by itself, at queries of its own.
+
+        As `of` and `moments` give them; components of one ordered variable are taken together.
+        """
+        given = list(zip(components, queries, strict=True))
+        rows_of = {c.name: X for c, X in given}
+        found: dict[str, tuple[Array, Array]] = {}
+        for block in self._conditioned:
+            alike: dict[tuple[str, bytes], list[Component]] = {}
+            for c in components:
+                if c.name in block.rows and c.is_single:
+                    alike.setdefault((c.kind, block.rows[c.name].tobytes()), []).append(c)
+            for group in alike.values():
+                singles = Singles([(c, block.rows[c.name]) for c in group], block.X, self.eta)
+                moments = block.moments_of_each(singles, [rows_of[c.name] for c in group])
+                found |= zip((c.name for c in group), moments, strict=True)
+        return [found.get(c.name) or self.of([c]).moments(X) for c, X in given]
 
 
 class PartialPosterior:
@@ -155,6 +177,18 @@ class Conditioned:
         """The covariance between queries and the rows of this block; None when there is none."""
         members = [(c, self.rows[c.name]) for c in components if c.name in self.rows]
         return Cross(members, self.X, eta) if members else None
+
+    def moments_of_each(
+        self, singles: Singles, queries: Sequence[Array]
+    ) -> list[tuple[Array, Array]]:
+        """Mean and variance of components of one variable, each at queries of its own."""
+        parts = []
+        for of_component, cross in singles.of_each(queries, self.n):
+            V = solve_lower(self.L, cross.T)
+            variance = singles.variances[of_component] - np.einsum("ij,ij->j", V, V)
+            parts.append((cross @ self.alpha, np.maximum(variance, NOISE_FLOOR)))
+        mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return [(mean[at], variance[at]) for at in slices([len(X) for X in queries])]
 
 
 def _join(
