@@ -2,16 +2,18 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from bosquet.kernels.components import Component
+from bosquet.arrays import Index
+from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.cross import Cross
 from tests.kernels.test_sums import ALL, ETA, LINES, SOME
 from tests.kernels.test_sums import MEMBERS as SUMS
 from tests.kernels.test_sums import rows as rows
 
+KINDS: dict[Kind, Index] = {"se": SOME, "matern52": ALL}
 MEMBERS = SUMS | {
     "many of one variable each": [
         (Component(str(i), 0, kind, LINES[i % 2 :][:1], i, (4 - i,)), where)
-        for kind, where in (("se", SOME), ("matern52", ALL))
+        for kind, where in KINDS.items()
         for i in range(4)
     ]
 }
