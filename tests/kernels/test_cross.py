@@ -23,7 +23,7 @@ MEMBERS = SUMS | {
 def queries_are(request, monkeypatch):
     """Few queries are compared with all features at once, many of them term by term."""
     if request.param == "many":
-        monkeypatch.setattr("bosquet.kernels.cross._TOGETHER", 0)
+        monkeypatch.setattr("bosquet.kernels.cross.TOGETHER", 0)
 
 
 @pytest.mark.parametrize("at_a_time", [1, 1 << 17])

@@ -22,7 +22,7 @@ from bosquet.kernels.sums import Member, shape, slices
 
 SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 _ENOUGH = 4  # components of one ordered variable and the same rows, to be taken together
-_TOGETHER = 1 << 14  # differences by feature, up to which fewer calls count for more than their sum
+TOGETHER = 1 << 14  # differences by feature, up to which fewer calls count for more than their sum
 
 
 class Singles:
@@ -145,7 +145,7 @@ class _Terms:
         return list(zip(terms, self._entries, strict=True))
 
     def _few(self, n: int) -> bool:
-        return len(self._v) > 1 and n * self._rows.size <= _TOGETHER
+        return len(self._v) > 1 and n * self._rows.size <= TOGETHER
 
     def inside(self, X: Array, out: Array) -> None:
         if not self._few(len(X)):
