@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -87,11 +88,35 @@ class JunctionTree:
         two children which both contain it count it twice.
         """
         wanted = set(clique)
-        return next(i for i, bag in enumerate(self.bags) if wanted <= set(bag))
+        near = self._with_vertex[clique[0]] if clique else range(len(self.bags))
+        return next(i for i in near if wanted <= set(self.bags[i]))
+
+    @cached_property
+    def _with_vertex(self) -> dict[int, list[int]]:
+        """The positions of the bags of every vertex."""
+        found: dict[int, list[int]] = {}
+        for i, bag in enumerate(self.bags):
+            for vertex in bag:
+                found.setdefault(vertex, []).append(i)
+        return found
+
+    @cached_property
+    def splits(self) -> tuple[tuple[Clique, Clique], ...]:
+        """Of every bag, the variables that it shares with its parent, and the others."""
+        above: list[Clique] = [() if i < 0 else self.bags[i] for i in self.parents]
+        return tuple(
+            (tuple(v for v in bag if v in up), tuple(v for v in bag if v not in up))
+            for bag, up in zip(self.bags, above, strict=True)
+        )
 
 
 def junction_tree(vertices: Sequence[int], edges: Iterable[Edge], root: int = 0) -> JunctionTree:
     """Of the min-fill triangulation; ``root`` is the position of a bag among the sorted ones."""
+    return _junction_tree(tuple(vertices), tuple(edges), root)
+
+
+@lru_cache(maxsize=32)  # a learned graph stays the same for many asks
+def _junction_tree(vertices: Clique, edges: tuple[Edge, ...], root: int) -> JunctionTree:
     import networkx as nx
 
     _, tree = _decomposition(vertices, edges)

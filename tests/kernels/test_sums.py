@@ -4,7 +4,7 @@ from scipy.optimize import approx_fprime
 
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature
-from bosquet.kernels.sums import Cross, Gram
+from bosquet.kernels.sums import Gram
 
 LINES = (Feature(0, "difference"), Feature(1, "difference"))
 MIXED = (*LINES, Feature(2, "overlap"))
@@ -73,37 +73,6 @@ def test_gradient_by_the_hyper_parameters(name, rows):
         ETA, lambda eta: float((W * dense(MEMBERS[name], rows, eta)).sum()), 1e-7
     )
     np.testing.assert_allclose(gradient, expected, atol=2e-5)
-
-
-@pytest.mark.parametrize("at_a_time", [1, 1 << 17])
-@pytest.mark.parametrize("name", MEMBERS)
-def test_cross_is_the_sum_of_its_components(name, rows, at_a_time, monkeypatch):
-    monkeypatch.setattr("bosquet.kernels.sums.SUMMED", at_a_time)
-    queries = np.random.default_rng(2).random((3, 3))
-    queries[:, 2] = 0.5
-    expected = np.zeros((3, 7))
-    for component, where in MEMBERS[name]:
-        expected[:, where] += component.cross(queries, rows[where], ETA)
-    cross = Cross(MEMBERS[name], rows, ETA)
-    np.testing.assert_allclose(cross(queries), expected, atol=1e-14)
-    np.testing.assert_allclose(cross.with_slopes(queries)[0], expected, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", MEMBERS)
-def test_gradient_by_the_coordinates(name, rows):
-    rng = np.random.default_rng(3)
-    queries = rng.random((2, 3))
-    cross = Cross(MEMBERS[name], rows, ETA)
-    _, slopes = cross.with_slopes(queries)
-    for weights in (rng.normal(size=7), rng.normal(size=(2, 7))):
-        found = slopes.times(weights)
-        for i, w in enumerate(np.broadcast_to(weights, (2, 7))):
-
-            def value(x, i=i, w=w):
-                return float(cross(np.append(x, queries[i, 2])[None])[0] @ w)
-
-            expected = approx_fprime(queries[i, :2], value, 1e-7)
-            np.testing.assert_allclose(found[i], [*expected, 0.0], atol=1e-5)
 
 
 def test_no_components_are_a_covariance_of_nothing(rows):

@@ -147,3 +147,19 @@ def test_a_fit_is_remembered_by_name():
     assert recalled["variance clique 1,2"] == kept["variance clique 1,2"]
     assert recalled["variance clique 2,3"] == 0.0
     assert other.hyper.recall([1.0, 2.0]) is None
+
+
+def test_components_are_asked_together_as_they_are_one_by_one():
+    rng = np.random.default_rng(0)
+    space = bq.Space({f"x{i}": bq.Float(0, 1) for i in range(4)} | {"c": bq.Choice(["a", "b"])})
+    X = space.to_unit(space.sample(0, 12))
+    gp = GraphCovariance(space, [(0, 1)], "matern52").on_rows(X, rng.standard_normal(12))
+    posterior = gp.posterior(gp.hyper.mean)
+    queries = [space.to_unit(space.sample(i, i + 1)) for i in range(len(posterior.components))]
+    for each, component, Q in zip(
+        posterior.of_each(posterior.components, queries),
+        posterior.components,
+        queries,
+        strict=True,
+    ):
+        np.testing.assert_allclose(each, posterior.of([component]).moments(Q), atol=1e-13)

@@ -49,6 +49,11 @@ class Component:
                 f"{', '.join(map(repr, SHAPES))}; a shape of your own goes into SHAPES first"
             )
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a function of one ordered variable."""
+        return len(self.features) == 1 and self.features[0].kind == "difference"
+
     def cross(self, A: Array, B: Array, eta: Array) -> Array:
         """The covariance between rows where the component is active: (len(A), len(B))."""
         v = float(np.exp(eta[self.variance]))

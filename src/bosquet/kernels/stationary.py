@@ -32,3 +32,26 @@ def squared_exponential(r2: Array) -> tuple[Array, Array]:
 SHAPES: dict[str, Shape] = {"matern52": matern52, "se": squared_exponential}
 """The shapes of kernels, by name: functions of squared distances in length-scales that return the
 covariance and its slope by them. Add one of your own under a new name."""
+
+
+def write_matern52(r2: Array) -> None:
+    r2 *= 5.0
+    s = np.sqrt(r2, out=r2)
+    decay = np.exp(-s)
+    poly = s * (1.0 / 3.0)
+    poly += 1.0
+    poly *= s
+    poly += 1.0
+    np.multiply(poly, decay, out=r2)
+
+
+def write_squared_exponential(r2: Array) -> None:
+    r2 *= -0.5
+    np.exp(r2, out=r2)
+
+
+WRITTEN: dict[str, Callable[[Array], None]] = {
+    "matern52": write_matern52,
+    "se": write_squared_exponential,
+}
+"""Some of these shapes without the slope, which write the covariance over r2: twice as fast."""

@@ -19,12 +19,11 @@ class CliqueSum:
     """
 
     def __init__(self, posterior: Posterior, components: Sequence[Component]) -> None:
-        self._parts = [posterior.of([component]) for component in components]
+        self._posterior, self._components = posterior, components
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         mean, sd = np.zeros(len(X)), np.zeros(len(X))
-        for part in self._parts:
-            m, v = part.moments(X)
+        for m, v in self._posterior.of_each(self._components, [X] * len(self._components)):
             mean += m
             sd += np.sqrt(v)
         return mean, sd**2
@@ -32,8 +31,8 @@ class CliqueSum:
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         mean, sd = np.zeros(len(X)), np.zeros(len(X))
         by_mean, by_sd = np.zeros_like(X), np.zeros_like(X)
-        for part in self._parts:
-            m, v, by_m, by_v = part.moments_with_gradients(X)
+        for component in self._components:
+            m, v, by_m, by_v = self._posterior.of([component]).moments_with_gradients(X)
             mean += m
             sd += np.sqrt(v)
             by_mean += by_m

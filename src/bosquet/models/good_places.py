@@ -16,11 +16,13 @@ Categories and variables of few values are left to the model: there is no middle
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from bosquet.arrays import Array, Bools
+from bosquet.arrays import Array, Index
 from bosquet.space import Space
 from bosquet.space.tree import Dimension
 
@@ -30,7 +32,7 @@ _LEAST, _MOST = 3, 25  # good trials; TPE has no more of them either
 _FLOOR = 0.2  # e
 _WIDTH = 0.2  # h
 _FEW = 12  # values of a variable that has no middle
-_CACHED = 1 << 16  # kernels that are computed at a time
+_CACHED = 1 << 14  # kernels that are computed at a time
 _ROOT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
@@ -48,39 +50,59 @@ class GoodPlaces:
         self._weight = min(1.0, _FULL / max(n_ended or len(y), 1))
         self._nodes = np.array([d.node for d in ordered])
         self._indices = np.array([d.index for d in ordered], dtype=np.int64)
-        self._centres = X[np.ix_(good, self._indices)].T
+        centres = X[np.ix_(good, self._indices)].T
         known = space.activity(X[good])[:, self._indices].T
-        inside = scipy.special.ndtr((1.0 - self._centres) / _WIDTH) - scipy.special.ndtr(
-            -self._centres / _WIDTH
+        inside = scipy.special.ndtr((1.0 - centres) / _WIDTH) - scipy.special.ndtr(
+            -centres / _WIDTH
         )
+        self._centres = centres / _WIDTH
         self._height = known / (_ROOT_2PI * _WIDTH * inside)
         self._share = (1.0 - _FLOOR) / (1 + known.sum(axis=1))
+        self._on = cache(self._variables_on)
+
+    def _variables_on(self, path: tuple[int, ...]) -> _Variables:
+        own = np.isin(self._nodes, path)
+        return _Variables(
+            self._indices[own], self._centres[own], self._height[own], self._share[own]
+        )
 
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """The weighted log density at rows that lie on one path."""
-        on_path = np.isin(self._nodes, path)
-        x = X[:, self._indices[on_path]]
-        pieces = 1 + x.size * self._centres.shape[1] // _CACHED
-        parts = [self._density(part, on_path)[0] for part in np.array_split(x, pieces)]
+        own = self._on(tuple(path))
+        x = X[:, own.indices]
+        pieces = 1 + x.size * own.centres.shape[1] // _CACHED
+        parts = [own.density(part)[0] for part in np.array_split(x, pieces)]
         return np.asarray(self._weight * np.log(np.vstack(parts)).sum(axis=1))
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""
-        on_path = np.isin(self._nodes, path)
-        at = self._indices[on_path]
-        x = X[:, at]
-        density, gap, kernels = self._density(x, on_path)
-        slope = 6.0 * (1.0 - 2.0 * x) - (kernels * gap).sum(axis=2) / _WIDTH
+        own = self._on(tuple(path))
+        x = X[:, own.indices]
+        density, gap, kernels = own.density(x)
+        kernels *= gap
+        slope = 6.0 * (1.0 - 2.0 * x) - np.einsum("mki,ki->mk", kernels, own.height) / _WIDTH
         gradient = np.zeros_like(X)
-        gradient[:, at] = self._weight * self._share[on_path] * slope / density
+        gradient[:, own.indices] = self._weight * own.share * slope / density
         return np.asarray(self._weight * np.log(density).sum(axis=1)), gradient
 
-    def _density(self, x: Array, on_path: Bools) -> tuple[Array, Array, Array]:
-        """p_j at coordinates of k variables, (m, k); distances from centres and their kernels."""
-        gap = (x[:, :, None] - self._centres[on_path]) / _WIDTH
-        kernels = np.exp(-0.5 * gap**2) * self._height[on_path]
-        total = 6.0 * x * (1.0 - x) + kernels.sum(axis=2)
-        return _FLOOR + self._share[on_path] * total, gap, kernels
+
+class _Variables(NamedTuple):
+    """Those of one path, k of them."""
+
+    indices: Index
+    centres: Array
+    """Of the kernels of i good trials, in their widths: (k, i)."""
+    height: Array
+    share: Array
+
+    def density(self, x: Array) -> tuple[Array, Array, Array]:
+        """p_j at coordinates (m, k); distances from centres and kernels of height one."""
+        gap = (x / _WIDTH)[:, :, None] - self.centres
+        kernels = gap * gap
+        kernels *= -0.5
+        np.exp(kernels, out=kernels)
+        total = 6.0 * x * (1.0 - x) + np.einsum("mki,ki->mk", kernels, self.height)
+        return _FLOOR + self.share * total, gap, kernels
 
 
 def _has_middle(dimension: Dimension) -> bool:

@@ -20,7 +20,8 @@ import scipy
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.sums import Cross, Gram, Member
+from bosquet.kernels.cross import Cross
+from bosquet.kernels.sums import Gram, Member
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.nested import weighted_log_likelihood

@@ -27,7 +27,7 @@ import scipy
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.sums import Cross, Slopes
+from bosquet.kernels.cross import Cross, Slopes
 from bosquet.linalg import cholesky, solve_lower
 from bosquet.models.covariance import Covariance, SpaceGP
 from bosquet.models.gp import solve

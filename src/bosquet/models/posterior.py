@@ -13,7 +13,8 @@ import numpy as np
 
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.sums import Cross
+from bosquet.kernels.cross import Cross, Singles
+from bosquet.kernels.sums import slices
 from bosquet.linalg import grow_cholesky, solve_lower
 from bosquet.models.repeats import NOISE_FLOOR
 
@@ -76,6 +77,27 @@ class Posterior:
             self._partial[names] = PartialPosterior(components, self.eta, near)
         return self._partial[names]
 
+    def of_each(
+        self, components: Sequence[Component], queries: Sequence[Array]
+    ) -> list[tuple[Array, Array]]:
+        """Mean and variance of every component by itself, at queries of its own.
+
+        As `of` and `moments` give them; components of one ordered variable are taken together.
+        """
+        given = list(zip(components, queries, strict=True))
+        rows_of = {c.name: X for c, X in given}
+        found: dict[str, tuple[Array, Array]] = {}
+        for block in self._conditioned:
+            alike: dict[tuple[str, bytes], list[Component]] = {}
+            for c in components:
+                if c.name in block.rows and c.is_single:
+                    alike.setdefault((c.kind, block.rows[c.name].tobytes()), []).append(c)
+            for group in alike.values():
+                singles = Singles([(c, block.rows[c.name]) for c in group], block.X, self.eta)
+                moments = block.moments_of_each(singles, [rows_of[c.name] for c in group])
+                found |= zip((c.name for c in group), moments, strict=True)
+        return [found.get(c.name) or self.of([c]).moments(X) for c, X in given]
+
 
 class PartialPosterior:
     """The posterior of a sum of components: m queries at a time."""
@@ -87,6 +109,7 @@ class PartialPosterior:
         near: Sequence[tuple[Conditioned, Cross]],
     ) -> None:
         self._components, self._eta, self._near = components, eta, near
+        self._prior_variance = float(np.exp(eta[[c.variance for c in components]]).sum())
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance: (m,) each."""
@@ -99,7 +122,7 @@ class PartialPosterior:
 
     def _moments(self, X: Array) -> tuple[Array, Array]:
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X)
+        variance = np.full(len(X), self._prior_variance)
         for block, cross_of in self._near:
             cross = cross_of(X)
             mean += cross @ block.alpha
@@ -122,7 +145,7 @@ class PartialPosterior:
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """`moments`, and their derivatives by the ordered coordinates: (m, d)."""
         mean = np.zeros(len(X))
-        variance = self._prior_variance(X)
+        variance = np.full(len(X), self._prior_variance)
         by_mean, by_variance = np.zeros_like(X), np.zeros_like(X)
         for block, cross_of in self._near:
             cross, slopes = cross_of.with_slopes(X)
@@ -133,9 +156,6 @@ class PartialPosterior:
             by_mean += slopes.times(block.alpha)
             by_variance -= 2.0 * slopes.times(gain)
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
-
-    def _prior_variance(self, X: Array) -> Array:
-        return np.full(len(X), np.exp(self._eta[[c.variance for c in self._components]]).sum())
 
 
 @dataclass(frozen=True)
@@ -157,6 +177,18 @@ class Conditioned:
         """The covariance between queries and the rows of this block; None when there is none."""
         members = [(c, self.rows[c.name]) for c in components if c.name in self.rows]
         return Cross(members, self.X, eta) if members else None
+
+    def moments_of_each(
+        self, singles: Singles, queries: Sequence[Array]
+    ) -> list[tuple[Array, Array]]:
+        """Mean and variance of components of one variable, each at queries of its own."""
+        parts = []
+        for of_component, cross in singles.of_each(queries, self.n):
+            V = solve_lower(self.L, cross.T)
+            variance = singles.variances[of_component] - np.einsum("ij,ij->j", V, V)
+            parts.append((cross @ self.alpha, np.maximum(variance, NOISE_FLOOR)))
+        mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return [(mean[at], variance[at]) for at in slices([len(X) for X in queries])]
 
 
 def _join(

@@ -162,13 +162,13 @@ class CliqueTables:
 
     def tables(self, grids: Mapping[int, Array]) -> dict[Clique, tuple[Array, Array]]:
         """Mean and variance of every clique's component on its grid."""
-        tables = {}
-        for clique, component in self.of_clique.items():
-            rows = self._rows_of(clique, grids)
-            mean, variance = self.posterior.of([component]).moments(rows)
-            shape = [len(grids[v]) for v in clique]
-            tables[clique] = mean.reshape(shape), variance.reshape(shape)
-        return tables
+        rows = [self._rows_of(clique, grids) for clique in self.cliques]
+        found = self.posterior.of_each(list(self.of_clique.values()), rows)
+        shapes = [[len(grids[v]) for v in clique] for clique in self.cliques]
+        return {
+            clique: (mean.reshape(shape), variance.reshape(shape))
+            for clique, shape, (mean, variance) in zip(self.cliques, shapes, found, strict=True)
+        }
 
     def on_grids(
         self,
@@ -216,7 +216,8 @@ class CliqueTables:
 
     def _rows_of(self, scope: Clique, grids: Mapping[int, Array]) -> Array:
         """All combinations of levels, the last variable fastest."""
-        mesh = np.meshgrid(*(grids[v] for v in scope), indexing="ij")
+        units = [grids[v] for v in scope]
+        mesh = np.meshgrid(*units, indexing="ij") if len(units) > 1 else units
         rows = self.rows(mesh[0].size)
         for v, values in zip(scope, mesh, strict=True):
             rows[:, v] = values.ravel()

@@ -43,6 +43,7 @@ __all__ = ["CliqueOptimum", "CliqueSearch", "TableEffort"]
 
 _COARSEST = 3
 _ZOOMED = 5  # levels of a continuous variable when zooming in
+_FINE, _COARSE = (np.linspace(-1.0, 1.0, steps) for steps in (_ZOOMED, _COARSEST))
 _RANDOM = 512  # rows of the search without message passing
 _CLIMBED = 5
 _EXCHANGED = 256  # values of a discrete variable looked at one by one
@@ -147,7 +148,8 @@ class _Refined(CliqueTables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._first: dict[Clique, tuple[Array, Array]] = {}
+        self._first: tuple[dict[int, Array], dict[Clique, tuple[Array, Array]]] | None = None
+        self._zoomed = {*self.continuous, *self.inexact}
 
     def maximise(
         self, acquisition: Acquisition, rng: np.random.Generator, *, polished: bool = True
@@ -174,18 +176,19 @@ class _Refined(CliqueTables):
         yield value, stages[0]
 
     def _zoom(self, acquisition: Acquisition, levels: Mapping[int, int]) -> list[Array]:
-        grids = {v: self.grid(v, np.linspace(0.0, 1.0, levels[v])) for v in self.variables}
-        if not self._first:  # kept: the first grid is the same for every acquisition
-            self._first = self.tables(grids)
-        stages = [self.on_grids(grids, acquisition, self._first)]
+        if self._first is None:  # kept: the first grid is the same for every acquisition
+            first = {v: self.grid(v, np.linspace(0.0, 1.0, levels[v])) for v in self.variables}
+            self._first = first, self.tables(first)
+        grids = dict(self._first[0])
+        stages = [self.on_grids(grids, acquisition, self._first[1])]
         width = {v: 1.0 / max(levels[v] - 1, 1) for v in self.variables}
         for _ in range(self.effort.zooms if self.continuous else 0):
             for v in self.variables:
-                if v in self.continuous or v in self.inexact:
-                    steps = _ZOOMED if levels[v] >= _ZOOMED else _COARSEST
-                    near = stages[0][v] + width[v] * np.linspace(-1.0, 1.0, steps)
-                    grids[v] = np.unique(self.parameters[v].snap(np.clip(near, 0.0, 1.0)))
-                    width[v] *= 2.0 / (steps - 1)
+                if v in self._zoomed:
+                    steps = _FINE if levels[v] >= _ZOOMED else _COARSE
+                    near = self.parameters[v].snap(stages[0][v] + width[v] * steps)
+                    grids[v] = near[np.append(True, near[1:] > near[:-1])]  # no value twice
+                    width[v] *= 2.0 / (len(steps) - 1)
             stages.insert(0, self.on_grids(grids, acquisition, self.tables(grids)))
         return stages
 

@@ -37,29 +37,24 @@ def max_sum(
         sums = np.zeros([sizes[v] for v in bag])
         for clique, table in at_home[i]:
             sums += table[tuple(slice(None) if v in clique else None for v in bag)]
-        separator, inside = _split(tree, i)
-        axes = [bag.index(v) for v in (*separator, *inside)]
-        flat = sums.transpose(axes).reshape(*(sizes[v] for v in separator), -1)
+        separator, inside = tree.splits[i]
+        if separator:
+            axes = [bag.index(v) for v in (*separator, *inside)]
+            sums = sums.transpose(axes)
+        flat = sums.reshape(*(sizes[v] for v in separator), -1)
         best_below[i] = flat.argmax(axis=-1)  # line 6
-        message = flat.max(axis=-1)
+        message = flat.max(axis=-1) if separator else flat[best_below[i]]
         if parent >= 0:
             at_home[parent].append((separator, message))
         else:
             total = float(message)  # line 10
     levels: Levels = {}
     for i in range(len(tree.bags)):
-        separator, inside = _split(tree, i)
+        separator, inside = tree.splits[i]
         best = best_below[i][tuple(levels[v] for v in separator)]
         found = np.unravel_index(int(best), [sizes[v] for v in inside])
         levels |= {v: int(level) for v, level in zip(inside, found, strict=True)}
     return total, levels
-
-
-def _split(tree: JunctionTree, i: int) -> tuple[Clique, Clique]:
-    """The variables that a bag shares with its parent, and the others."""
-    above = set() if tree.parents[i] < 0 else set(tree.bags[tree.parents[i]])
-    bag = tree.bags[i]
-    return tuple(v for v in bag if v in above), tuple(v for v in bag if v not in above)
 
 
 def k_best(

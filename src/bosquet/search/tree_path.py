@@ -26,7 +26,7 @@ from bosquet.models.good_places import GoodPlaces
 from bosquet.search.box import climb
 from bosquet.search.region import Region
 from bosquet.space import Space
-from bosquet.space.encoding import FILLER
+from bosquet.space.encoding import FILLER, snap_on
 from bosquet.space.tree import Path
 
 _STEPS = (0.2, 0.05, 0.01, 0.002)  # standard deviations of perturbations, in unit coordinates
@@ -195,13 +195,15 @@ class PathSearch:
         for row in range(len(best)):
             current = self.score(path, best[row : row + 1]).best
             for _ in range(self._effort.rounds):
-                scored = self.score(path, self._neighbours(best[row], discrete, rng))
+                scored = self.score(path, self._neighbours(path, best[row], discrete, rng))
                 if scored.best <= current:
                     break
                 best[row], current = scored.X[0], scored.best
         return best
 
-    def _neighbours(self, x: Array, discrete: list[int], rng: np.random.Generator) -> Array:
+    def _neighbours(
+        self, path: Path, x: Array, discrete: list[int], rng: np.random.Generator
+    ) -> Array:
         rows = []
         for index in discrete:
             parameter = self._space.dimensions[index].parameter
@@ -214,7 +216,7 @@ class PathSearch:
             moved = np.repeat(x[None], len(units), axis=0)
             moved[:, index] = np.clip(units, 0.0, 1.0)
             rows.append(moved)
-        found = self._space.snap(np.vstack(rows))
+        found = snap_on(self._space.tree, path, np.vstack(rows))
         if self._region is None:
             return found
         return np.vstack([x[None], found[self._region.contains(found)]])
@@ -224,7 +226,7 @@ def on_path(space: Space, path: Path, X: Array) -> Array:
     """Rows with the branching choices of a path, snapped; ``X`` is overwritten."""
     for choice, option in space.tree.options_of(path).items():
         X[:, choice] = space.tree.choice(choice).unit_of(option)
-    return space.snap(X)
+    return snap_on(space.tree, path, X)
 
 
 def all_rows(space: Space, path: Path) -> Array:

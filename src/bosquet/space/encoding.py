@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bosquet.arrays import Array
 from bosquet.errors import ConfigError
 from bosquet.space.configs import complete
-from bosquet.space.tree import Tree
+from bosquet.space.tree import Path, Tree
 
 FILLER = 0.5  # what the unit coordinates of inactive parameters hold
 
@@ -70,8 +70,21 @@ def activity(tree: Tree, units: Array) -> NDArray[np.bool_]:
 
 def snap(tree: Tree, units: Array) -> Array:
     """Unit rows as encoding their configurations would give them."""
-    snapped = np.column_stack([d.parameter.snap(units[:, d.index]) for d in tree.dimensions])
-    return np.where(activity(tree, snapped), snapped, FILLER)
+    snapped = np.empty(units.shape)
+    for dimension in tree.dimensions:
+        snapped[:, dimension.index] = dimension.parameter.snap(units[:, dimension.index])
+    if len(tree.nodes) > 1:
+        snapped[~activity(tree, snapped)] = FILLER
+    return snapped
+
+
+def snap_on(tree: Tree, path: Path, units: Array) -> Array:
+    """As `snap`, of rows with the branching choices of one path."""
+    snapped = np.full(units.shape, FILLER)
+    for node in path:
+        for index in tree.nodes[node].dimensions:
+            snapped[:, index] = tree.dimensions[index].parameter.snap(units[:, index])
+    return snapped
 
 
 def checked_units(units: Any, n_dimensions: int) -> Array:

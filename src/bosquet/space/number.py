@@ -231,20 +231,26 @@ class Int:
         if not np.all((index == np.rint(index)) & (numbers >= self.low) & (numbers <= self.high)):
             raise ValueError
         if self.log:
-            return np.asarray((np.log(numbers) - self._log_low) / self._log_range)
+            return self._log_unit(numbers)
         return np.asarray(bin_centre(index, self.n_values), dtype=float)
 
     def from_unit(self, units: Array) -> list[int]:
         if self.log:
-            values = np.rint(np.exp(self._log_low + units * self._log_range))
-            return np.clip(values, self.low, self.high).astype(np.int64).tolist()  # type: ignore[no-any-return]
+            return self._log_values(units).astype(np.int64).tolist()  # type: ignore[no-any-return]
         index = bin_index(units, self.n_values)
         return (self.low + index * (self.step or 1)).tolist()  # type: ignore[no-any-return]
 
     def snap(self, units: Array) -> Array:
         if self.log:
-            return self.to_unit(self.from_unit(units))
+            return self._log_unit(self._log_values(units))
         return np.asarray(bin_centre(bin_index(units, self.n_values), self.n_values))
+
+    def _log_values(self, units: Array) -> Array:
+        values = np.rint(np.exp(self._log_low + units * self._log_range))
+        return np.asarray(np.clip(values, self.low, self.high))
+
+    def _log_unit(self, numbers: Array) -> Array:
+        return np.asarray((np.log(numbers) - self._log_low) / self._log_range)
 
     @property
     def _log_low(self) -> float:
