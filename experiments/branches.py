@@ -47,8 +47,8 @@ there is; one seed of a problem decides nothing.
 
 - On `steep` `boing` is ahead of the version before on each of five seeds: at 10^-3.9 from the
   minimum or nearer after 120 evaluations, where the version before was at 0.2 (the third-best
-  branch), twice at 0.1 (the second-best), at 0.04 and at 0.003. After 60 evaluations they hardly differ.
-  `boing+`, one seed: -3.59, before -3.13. On that seed `add-tree` is ahead of both, at -6.72.
+  branch), twice at 0.1 (the second-best), at 0.04 and at 0.003. After 60 evaluations they
+  hardly differ. `boing+`, one seed: -3.59, before -3.13; `add-tree` on that seed: -6.72.
 - When the change was chosen, on seeds 0 to 2: before -0.70, -0.75, -1.25; with the model's x_g in
   a subregion of the forest, whatever the branch, -2.27, -2.12, -4.10; with what was adopted, by
   which the model of all trials proposes on a branch of fewer than n_min trials, -4.61 and -4.90 on
