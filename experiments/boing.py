@@ -124,7 +124,7 @@ pushing were not run.
   had the shared variables near their optimum. Two cures were tried and not adopted: the local
   model looking at other branches as well (no difference on that seed), and every second trial for
   a model of all branches while nothing is found (behind after 300 evaluations on both seeds
-  compared).
+  compared). A third one came after these runs and was adopted: docs/results/branches.md.
 - **Ablations** of 150 evaluations, three seeds: fewer points inside (3 d) is worse; what else was
   changed (D.1, D.3, the units of targets) shows differences of the size of those between seeds.
 - **D.4**, one seed of 1,000 evaluations of Levy's function: BOinG+ and BOinG are at 1e-5 or below

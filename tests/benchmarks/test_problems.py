@@ -9,7 +9,8 @@ import bosquet as bq
 from bosquet.benchmarks import GROUPS, PROBLEMS
 from tests.support import present
 
-ANALYTIC = [name for group in ("shifted", "trees", "flat", "uneven") for name in GROUPS[group]]
+GROUPED = ("shifted", "trees", "steep", "flat", "uneven")
+ANALYTIC = [name for group in GROUPED for name in GROUPS[group]]
 
 
 @pytest.mark.parametrize("name", ANALYTIC)
@@ -130,6 +131,20 @@ def test_options_of_the_and_or_tree_differ_in_level():
     grid = np.linspace(0, 1, 201)
     lowest = [min(problem(base | {"part0": o, f"x0{o}": float(x)}) for x in grid) for o in "abc"]
     assert np.ptp(lowest) == pytest.approx(0.2, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_best_branch_of_the_steep_problem_looks_worst_at_random(seed):
+    problem = bq.benchmarks.steep(shift=seed)
+    assert len(problem.space) == 12
+    configs = problem.space.sample(seed, 400, by="path")
+    mean, lowest = {}, {}
+    for branch in "abcd":
+        same = [config for config in configs if config["branch"] == branch]
+        mean[branch] = np.mean([problem(config) for config in same])
+        lowest[branch] = _polish(problem, min(same, key=problem))
+    assert sorted(lowest.values()) == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=1e-6)
+    assert sorted(mean, key=mean.__getitem__) == sorted(lowest, key=lowest.__getitem__)[::-1]
 
 
 def test_off_is_a_special_value_of_the_mixed_problem():

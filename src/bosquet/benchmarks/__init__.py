@@ -29,6 +29,7 @@ from bosquet.benchmarks.trees import (
     off_centre,
     shared_quadratic,
     small_balanced,
+    steep,
     unbalanced,
 )
 
@@ -53,6 +54,7 @@ __all__ = [
     "sklearn_pipeline",
     "small_balanced",
     "star",
+    "steep",
     "unbalanced",
     "yuan_wahba",
 ]
@@ -80,6 +82,7 @@ GROUPS: dict[str, dict[str, Factory]] = {
         "off-centre": lambda _: off_centre(),
         "unbalanced-4": lambda _: unbalanced(4),
     },
+    "steep": {"steep": lambda seed: steep(shift=seed)},
     "flat": {
         "branin": lambda _: branin(),
         "hartmann6": lambda _: hartmann6(),

@@ -204,6 +204,33 @@ def and_or(n_choices: int = 3, *, shift: int = 0) -> Problem:
     return Problem(f"and-or-{n_choices}", Space(parameters), function, MINIMUM)
 
 
+def steep(*, shift: int = 0) -> Problem:
+    """Four branches below three shared variables: the best one is the steepest in these.
+
+    Until the shared variables are near their optimum, the best branch looks the worst: a method
+    that judges a branch by its own trials leaves it before it knows. Branch b of slope 1, 2, 4 or 8
+    has the level 0.3, 0.2, 0.1 or 0 and two variables of its own: 12 parameters in all.
+
+    Args:
+        shift: the seed that moves the optima and permutes the branches.
+    """
+    rng = np.random.default_rng([_TAG, 12, shift])
+    shared, own = rng.uniform(0.1, 0.9, 3), rng.uniform(0.1, 0.9, (4, 2))
+    rank = rng.permutation(4)
+    branches = ("a", "b", "c", "d")
+    parameters: dict[str, Parameter] = {f"s{i}": Float(0, 1) for i in range(3)}
+    parameters["branch"] = Choice({b: {f"{b}{i}": Float(0, 1) for i in range(2)} for b in branches})
+
+    def function(config: Config) -> float:
+        b = config["branch"]
+        j = branches.index(b)
+        total = MINIMUM + 0.1 * (3 - rank[j])
+        total += 2.0 ** rank[j] * sum((config[f"s{i}"] - shared[i]) ** 2 for i in range(3))
+        return float(total + sum((config[f"{b}{i}"] - own[j, i]) ** 2 for i in range(2)))
+
+    return Problem("steep", Space(parameters), function, MINIMUM)
+
+
 def mixed(*, shift: int = 0) -> Problem:
     """Integers, steps, ordered and plain categories, and a 0 that means "off".
 

@@ -17,6 +17,7 @@ c_fail, p_switch (B.2)          `Switching`
 One ask of BOinG; the supplement has the box of the third step, `search.subregion`::
 
     fewer than n_min trials: a GP on all of them             Appendix B    ``early``
+    the branch; fewer than n_min trials there: likewise      ours          `best_of_branches`
     forest on all trials, x_g <- argmax of its acquisition   global level  `forest`, `global_best`
     X_sub <- Algorithm 1 around x_g                          Appendix A    `subregion`
     LGPGA on the trials inside and a summary of the others   Appendix B.1  `local_model`
@@ -32,10 +33,11 @@ Where we differ by default, and why. Targets have the spread of the points insid
 above are compressed, so that the local model looks at local differences; but their zero is the mean
 of all trials: a model whose prior mean is that of the good points inside expects good values
 wherever it knows nothing, and in ten dimensions hardly leaves the edges of its subregion. The
-forest is trained on plain costs. On spaces with branches or
-discrete values every twelfth trial is one of the design, so that no branch is given up for ever. On
-conditional spaces the subregion lies on the path of x_g and the local model is that of `AddTree`,
-so that trials of other branches inform through the variables they share.
+forest is trained on plain costs. On spaces with branches or discrete values every twelfth trial is
+one of the design, so that no branch is given up for ever. On conditional spaces the subregion lies
+on the path of x_g and the local model is that of `AddTree`, so that trials of other branches inform
+through the variables they share. Which path that is, a model of all branches says (`sharing`): a
+forest knows a branch by its own trials. Where they disagree, x_g is the model's.
 """
 
 from __future__ import annotations
@@ -64,13 +66,7 @@ from bosquet.search.subregion import subregion
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
-from bosquet.strategies.base import (
-    Batch,
-    Proposal,
-    SequentialStrategy,
-    Strategy,
-    Task,
-)
+from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Strategy, Task
 from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
 from bosquet.strategies.exploring import explored, explores
 from bosquet.strategies.fitting import Fitted, fit_local
@@ -78,6 +74,7 @@ from bosquet.strategies.gp_strategy import initial_trials
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.published import SMAC, Noisy, Textbook, fit_published
+from bosquet.strategies.sharing import best_of_branches, joined, trials_on_path
 from bosquet.strategies.switching import Switching, switching
 from bosquet.strategies.turbo import Trust, Turbo, patience
 
@@ -167,6 +164,13 @@ class BOinG(SequentialStrategy):
         """One pass of the loop: x_g, its subregion, the local model, the best point inside."""
         data = task.history.dataset()
         feasibility = feasibility_of(task)
+        # The branch, ours: of a model that shares, which proposes itself where trials are few.
+        shared = None
+        if not self.published and task.space.n_paths > 1:
+            shared = best_of_branches(task, data, taken, rng)
+            n = 0 if shared is None else trials_on_path(task.space, data.X, shared.config)
+            if shared is not None and n < self.least(task.space):
+                return _by("gp", shared)
         # Global level.
         forest = self.forest(task, data, rng)
         candidate = None
@@ -178,12 +182,12 @@ class BOinG(SequentialStrategy):
             candidate = self.global_best(task, data, forest, feasibility, taken, rng)
         if candidate is None:
             return None
+        if shared is not None and task.space.path(shared.config) != task.space.path(candidate):
+            candidate = shared.config
         x = task.space.to_unit(candidate)
         # Algorithm 1.
-        most = self.most_inside(task.space, len(data.y))
-        region, inside = subregion(
-            task.space, forest, x, data.X, self.least_inside(task.space), most
-        )
+        least, most = self.least_inside(task.space), self.most_inside(task.space, len(data.y))
+        region, inside = subregion(task.space, forest, x, data.X, least, most)
         # Local level, Appendix B.1.
         fitted, inducing = self.local_model(task, data, inside, region)
         best, level = incumbent(fitted, data.X)
@@ -199,7 +203,8 @@ class BOinG(SequentialStrategy):
         n = int(inside.sum())
         about = {"volume": region.volume, "inside": n, "inducing": inducing}
         why = f"{why} ({n} of {len(inside)} trials inside)"
-        return _by("boing", Proposal(config, value, why, fitted.memory, {"subregion": about}))
+        memory = fitted.memory if shared is None else joined(fitted.memory, shared.memory)
+        return _by("boing", Proposal(config, value, why, memory, {"subregion": about}))
 
     # -- the global level --------------------------------------------------------------------
 
