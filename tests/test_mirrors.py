@@ -53,7 +53,6 @@ ELSEWHERE = {
     "space/optuna.py": ("integrations/test_optuna.py", "to_parameter"),
     "strategies/__init__.py": ("strategies/test_conformance.py", "STRATEGIES"),
     "strategies/baselines.py": ("strategies/test_fitting.py", "ArcSetting"),
-    "strategies/choosing.py": ("strategies/test_add_tree.py", "first_free"),
     "strategies/gp_strategy.py": ("strategies/test_add_tree.py", "initial_trials"),
     "study/evaluate.py": ("study/test_command.py", "NoValue"),
     "study/files.py": ("benchmarks/test_files.py", "module_of"),
