@@ -20,7 +20,7 @@ from kept_script import KeptScript, listed, longest
 from bosquet.benchmarks import summary
 from bosquet.benchmarks.harness import Job, Run
 
-METHODS = ("auto", "optuna-gp-flat", "ax")
+METHODS = ("auto", "optuna-gp-flat", "hebo", "ax")
 PROBLEMS = {
     "select-sonar-logloss": "conditional: 34 parameters, 144 paths",
     "mlp-spambase": "conditional: 14 parameters, 5 paths",
@@ -86,8 +86,8 @@ def jobs(options: argparse.Namespace) -> Iterable[Job]:
     for seed in range(options.seeds):
         for problem in PROBLEMS:
             for method in options.methods:
-                n_trials = options.ax_trials if method == "ax" else options.trials
-                yield Job(method, problem, seed, n_trials)
+                slow = {"ax": options.ax_trials, "hebo": options.hebo_trials}
+                yield Job(method, problem, seed, slow.get(method, options.trials))
 
 
 def in_order(runs: Iterable[Run]) -> list[Run]:
@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--ax-trials", type=int, default=30, help="its asks take seconds")
+    parser.add_argument("--hebo-trials", type=int, default=60, help="its asks take seconds, too")
     parser.add_argument("--methods", type=listed, default=METHODS)
     SCRIPT.main(parser)
 
