@@ -98,11 +98,11 @@ without GPy and CatBoost, which its default model does not need:
     pip install --only-binary :all: 'numpy<1.25' 'scipy<1.13' 'scikit-learn<1.6' 'pandas<2.3' \\
         'matplotlib<3.10' torch==2.13.0 gpytorch==1.14 pymoo==0.6.1 disjoint-set networkx
 
-HEBO fits by gradient steps with noise that grows where gradients vanish. In a trial on a function of
-four parameters it drove a length scale to zero and the covariance matrix to NaN after eleven values;
-HEBO then prints `jitter is too large, output random predictions` and searches on random numbers. Its
-users know the message (huawei-noah/HEBO, issue 106);
-nothing was changed about it here.
+HEBO fits by gradient steps with noise that grows where gradients vanish. In a trial on a function
+of four parameters it drove a length scale to zero and the covariance matrix to NaN after eleven
+values; HEBO then prints `jitter is too large, output random predictions` and searches on random
+numbers. Its users know the message (huawei-noah/HEBO, issue 106); nothing was changed about it
+here.
 """
 
 

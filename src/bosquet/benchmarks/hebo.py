@@ -26,8 +26,8 @@ def python() -> str:
     named = os.environ.get(VARIABLE)
     if not named:
         raise ImportError(
-            f"this peer needs HEBO in an environment of its own: set {VARIABLE} to the Python of one "
-            "(docs/results/bayesian-peers.md says how to install it)"
+            f"this peer needs HEBO in an environment of its own: set {VARIABLE} to the Python of "
+            "that (docs/results/bayesian-peers.md says how to install it)"
         )
     return named
 
