@@ -33,7 +33,7 @@ def test_hebo_has_every_parameter_and_is_told_every_value(told):
             "m": bq.Float(0, 1),
         }
     )
-    kinds = {d.qualified_name: hebo._to_hebo(d)["type"] for d in space.dimensions}
+    kinds = {d.qualified_name: hebo.to_hebo(d)["type"] for d in space.dimensions}
     assert sorted(kinds.values()) == ["cat", "int", "int", "num", "pow", "pow_int"]
     values = []
 

@@ -36,8 +36,9 @@ def minimize(space: Space, objective: Objective, n_trials: int, seed: int) -> El
     run = PeerRun(space, objective, n_trials)
     used = Elsewhere([], {})
     pipes = partial(subprocess.Popen, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    with pipes([python(), str(SERVER)], stderr=subprocess.DEVNULL) as server:
-        reply = _ask(server, {"seed": seed, "parameters": [_to_hebo(d) for d in space.dimensions]})
+    # -P: the directory of the server has a module `hebo` as well, this one.
+    with pipes([python(), "-P", str(SERVER)], stderr=subprocess.DEVNULL) as server:
+        reply = _ask(server, {"seed": seed, "parameters": [to_hebo(d) for d in space.dimensions]})
         used.versions.update(reply["versions"])
         seconds, worst = reply["seconds"], None
         while True:
@@ -66,7 +67,7 @@ def _ask(server: subprocess.Popen[str], message: Any) -> dict[str, Any]:
     return dict(reply)
 
 
-def _to_hebo(dimension: Dimension) -> dict[str, Any]:
+def to_hebo(dimension: Dimension) -> dict[str, Any]:
     name, parameter = f"x{dimension.index}", dimension.parameter
     if isinstance(parameter, Choice) and not parameter.ordered:
         return {"name": name, "type": "cat", "categories": list(range(parameter.n_values))}
