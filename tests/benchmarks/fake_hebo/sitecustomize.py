@@ -57,4 +57,4 @@ def module(name: str, **content: Any) -> None:
 module("hebo.design_space.design_space", DesignSpace=DesignSpace)
 module("hebo.optimizers.hebo", HEBO=HEBO)
 module("torch", manual_seed=lambda seed: None, set_num_threads=lambda n: None)
-metadata.version = lambda name: f"{name} 1.0"
+metadata.version = lambda distribution_name: f"{distribution_name} 1.0"
