@@ -41,11 +41,12 @@ half of the real suite ([real problems](real.md)):
 
 {problems}
 
-There are {seeds} at most, and fewer of HEBO and Ax, whose asks take seconds: the tables say how
-many of each. Differences of medians are not shown to be more than chance, and one seed shows
-nothing but that the method runs. A method without a line has no whole run. On `system-hipacc` that
-is Ax: three asks of its model took 13, 36 and 120 seconds on the busy machine (not CPU time), the
-longest because Ax proposed known configurations five times and then took a Sobol point.
+There are {seeds} at most, and fewer of HEBO and Ax: an ask of their models takes seconds of CPU
+time, and the machine had little to spare. The tables say how many of each there are; a method
+without a line has no whole run of that problem. Differences of medians are not shown to be more
+than chance, and one seed shows nothing but that the method runs. On `system-hipacc` three asks of
+Ax's model took 13, 36 and 120 seconds on the busy machine (not CPU time), the longest because Ax
+proposed known configurations five times and then took a Sobol point.
 
 Some runs of `auto` are those of [real problems](real.md), of the same problems, seeds and versions
 of libraries; the commits are at the end of the page, and CPU times are those of the code of that
