@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import sys
 import tempfile
 import types
@@ -13,8 +14,9 @@ from typing import Any, ClassVar
 import pytest
 
 import bosquet as bq
-from bosquet.benchmarks import peers
+from bosquet.benchmarks import hebo, peer
 from bosquet.benchmarks.peers import PEERS, peer_versions, require
+from tests.benchmarks.fake_hebo import use_fake_hebo
 
 PACKAGES = {
     "optuna-tpe": ["optuna"],
@@ -23,8 +25,9 @@ PACKAGES = {
     "smac": ["smac"],
     "hyperopt-tpe": ["hyperopt"],
     "ax": ["ax"],
+    "hebo": [],  # another Python has it
 }
-# Past the random start of each (10, 10, 10, a quarter, 20, 5), but hardly so where asking is slow.
+# Past the random start of each (10, 10, 10, a quarter, 20, 5, 9), hardly so where asks are slow.
 N_TRIALS = {
     "optuna-tpe": 25,
     "optuna-tpe-group": 25,
@@ -32,6 +35,7 @@ N_TRIALS = {
     "smac": 8,
     "hyperopt-tpe": 30,
     "ax": 6,
+    "hebo": 15,
 }
 
 EXAMPLE: dict[str, Any] = {
@@ -73,7 +77,9 @@ SPACES = {
 
 
 @pytest.fixture(params=PEERS)
-def name(request):
+def name(request, monkeypatch):
+    if request.param == "hebo" and hebo.VARIABLE not in os.environ:
+        use_fake_hebo(monkeypatch)
     for package in PACKAGES[request.param]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on import
@@ -169,7 +175,7 @@ def test_infeasible_proposals_are_not_evaluated(name):
 
 
 def test_too_few_feasible_proposals(name, monkeypatch):
-    monkeypatch.setattr(peers, "MAX_ATTEMPTS", 4)
+    monkeypatch.setattr(peer, "MAX_ATTEMPTS", 4)
     space = bq.Space(EXAMPLE, [lambda config: config["lr"] == 0.01])  # only the default
     expected = bq.SpaceError if name == "smac" else RuntimeError
     message = "cannot express" if name == "smac" else r"12 proposals gave only 0 of 3 feasible"
@@ -192,7 +198,7 @@ def test_smac_says_when_a_space_is_exhausted():
 
 def test_errors_of_the_objective_propagate_and_settings_are_restored(name, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    logger = logging.getLogger(PACKAGES[name][0])
+    logger = logging.getLogger((PACKAGES[name] or [name])[0])
     level, filters = logger.level, list(warnings.filters)
 
     def fail(config):

@@ -27,6 +27,7 @@ import numpy as np
 
 from bosquet.benchmarks import GROUPS, PROBLEMS, Factory
 from bosquet.benchmarks.files import FromFile
+from bosquet.benchmarks.peer import Elsewhere
 from bosquet.benchmarks.peers import PEERS, peer_versions
 from bosquet.benchmarks.problem import Problem
 from bosquet.benchmarks.simulated import simulate
@@ -141,8 +142,9 @@ def run(
         raise ValueError(f"{job.problem} has candidates: for our methods, one worker, initial=0")
     started = time.monotonic()
     recorder = _Recorder(problem)
+    elsewhere = None
     if job.method in PEERS:
-        PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
+        elsewhere = PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
     elif job.workers > 1:
         simulate(recorder, problem.space, made or job.method, job.seed, job.n_trials, job.workers)
     else:
@@ -161,13 +163,14 @@ def run(
             raise KeyboardInterrupt
         if result.history.failed:
             raise RuntimeError(result.history.failed[0].reason)
+    there = elsewhere or Elsewhere([0.0] * len(recorder.values), {})
     return Run(
         job,
         problem.minimum,
         recorder.values,
-        recorder.ask_seconds,
+        [here + more for here, more in zip(recorder.ask_seconds, there.seconds, strict=True)],
         time.monotonic() - started,
-        versions() | _digests(factory, strategy),
+        versions() | there.versions | _digests(factory, strategy),
         recorder.evaluation_seconds,
     )
 

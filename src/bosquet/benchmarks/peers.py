@@ -10,6 +10,8 @@ smac                HyperparameterOptimizationFacade on the ConfigSpace translat
 hyperopt-tpe        nested ``hp.choice``; a sub-space shared by two options is one graph node
 ax                  Ax's Client with its default strategy and ``dependent_parameters``; its spaces
                     are trees, so each option gets a copy of what several options share
+hebo                HEBO, in a process and an environment of its own; it knows no conditions, so
+                    every proposal has all parameters and the inactive ones are ignored
 ==================  ==============================================================================
 
 A proposal that violates a constraint is not evaluated; the peer is told in its own way and goes
@@ -23,9 +25,8 @@ import logging
 import math
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -33,18 +34,15 @@ from typing import Any
 
 import numpy as np
 
+from bosquet.benchmarks import hebo
+from bosquet.benchmarks.peer import Objective, Peer, PeerRun, configure, from_drawn, is_grid
 from bosquet.errors import SpaceExhausted
 from bosquet.space.configs import Config
-from bosquet.space.parameter import Choice, Float, Int, Parameter
+from bosquet.space.parameter import Choice, Int
 from bosquet.space.space import Space
 from bosquet.space.tree import Dimension
 
-Objective = Callable[[dict[str, Any]], float]
-Peer = Callable[[Space, Objective, int, int], None]
-"""(space, objective, n_trials, seed): minimises by exactly n_trials calls of the objective."""
-
 _PACKAGES = ("optuna", "torch", "smac", "ConfigSpace", "hyperopt", "ax-platform", "botorch")
-MAX_ATTEMPTS = 50  # proposals per wanted evaluation, before infeasible ones count as too many
 
 
 def peer_versions() -> dict[str, str]:
@@ -99,79 +97,38 @@ def _quiet(library: str, *below: str) -> Iterator[None]:
             talker.setLevel(level)
 
 
-@dataclass
-class _Run:
-    """The objective, for feasible proposals only; counts both."""
-
-    space: Space
-    objective: Objective
-    n_trials: int
-    evaluated: int = 0
-    attempts: int = 0
-
-    def __call__(self, config: Config) -> float | None:
-        """The value of a configuration, or None when it violates a constraint."""
-        self.attempts += 1
-        violated = self.space.violation(config)
-        if violated is None:
-            self.evaluated += 1
-            return self.objective(config)
-        if self.attempts >= MAX_ATTEMPTS * self.n_trials:
-            raise RuntimeError(
-                f"{self.attempts} proposals gave only {self.evaluated} of {self.n_trials} "
-                f"feasible configurations; the last one violates {violated}"
-            )
-        return None
-
-    @property
-    def finished(self) -> bool:
-        return self.evaluated >= self.n_trials
-
-
-def _configure(space: Space, value_of: Callable[[Dimension], Any]) -> Config:
-    """The configuration of a peer's values, which may leave their bounds by a rounding error."""
-
-    def within(dimension: Dimension) -> Any:
-        value, parameter = value_of(dimension), dimension.parameter
-        if isinstance(parameter, Choice):
-            return value
-        return min(max(value, parameter.low), parameter.high)
-
-    return space.configure(within)
-
-
 # -- Optuna ----------------------------------------------------------------------------------
 
 
 def _optuna_tpe(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
-    _optuna(_Run(space, objective, n_trials), "TPESampler", seed=seed)
+    _optuna(PeerRun(space, objective, n_trials), "TPESampler", seed=seed)
 
 
 def _optuna_tpe_group(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
-    run = _Run(space, objective, n_trials)
+    run = PeerRun(space, objective, n_trials)
     _optuna(run, "TPESampler", seed=seed, multivariate=True, group=True)
 
 
 def _optuna_gp_flat(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
     require("optuna-gp-flat")
-    _optuna(_Run(space, objective, n_trials), "GPSampler", flat=True, seed=seed)
+    _optuna(PeerRun(space, objective, n_trials), "GPSampler", flat=True, seed=seed)
 
 
-def _optuna(run: _Run, sampler: str, *, flat: bool = False, **settings: Any) -> None:
+def _optuna(run: PeerRun, sampler: str, *, flat: bool = False, **settings: Any) -> None:
     optuna = _load("optuna")
     space = run.space
 
-    def configure(trial: Any) -> Config:
+    def proposed(trial: Any) -> Config:
         if not flat:
-            return _configure(space, partial(suggest, trial))
+            return configure(space, partial(suggest, trial))
         drawn = [suggest(trial, dimension) for dimension in space.dimensions]
-        return _configure(space, lambda dimension: drawn[dimension.index])
+        return configure(space, lambda dimension: drawn[dimension.index])
 
     with _quiet("optuna"):
         study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(**settings))
         while not run.finished:
             trial = study.ask()
-            value = run(configure(trial))
+            value = run(proposed(trial))
             if space.constraints:
                 trial.set_constraint("feasible", 1.0 if value is None else -1.0)
             # TPE reads no value of an infeasible trial; GPSampler takes inf for the worst so far.
@@ -197,7 +154,7 @@ def _smac(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
     exhausted = _load("smac.main.exceptions").ConfigurationSpaceExhaustedException
 
     def evaluate(drawn: dict[str, Any]) -> float:
-        return objective(_configure(space, lambda dimension: drawn[dimension.qualified_name]))
+        return objective(configure(space, lambda dimension: drawn[dimension.qualified_name]))
 
     with _quiet("smac"), tempfile.TemporaryDirectory() as directory:
         scenario = smac.Scenario(
@@ -236,13 +193,11 @@ def _sort_starts(local_search: Any) -> None:
 
 def _hyperopt_tpe(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
     hyperopt = _load("hyperopt")
-    run = _Run(space, objective, n_trials)
+    run = PeerRun(space, objective, n_trials)
 
     def evaluate(ctrl: Any, **_: Any) -> Any:
         drawn = ctrl.current_trial["misc"]["vals"]  # label -> [value], or [] when inactive
-        value = run(
-            _configure(space, lambda d: _from_drawn(d.parameter, drawn[d.qualified_name][0]))
-        )
+        value = run(configure(space, lambda d: from_drawn(d.parameter, drawn[d.qualified_name][0])))
         return {"status": hyperopt.STATUS_FAIL} if value is None else value
 
     with _quiet("hyperopt"):
@@ -275,7 +230,7 @@ def _to_hyperopt(hp: Any, space: Space) -> Any:
             ]
             return hp.choice(label, branches)
         low, high = parameter.low, parameter.high
-        if _is_grid(parameter):  # half a bin more at the ends, else these are half as likely
+        if is_grid(parameter):  # half a bin more at the ends, else these are half as likely
             return hp.quniform(label, -0.5, parameter.n_values - 0.5, 1)
         if isinstance(parameter, Int):
             return hp.qloguniform(label, math.log(low - 0.5), math.log(high + 0.5), 1)
@@ -286,23 +241,12 @@ def _to_hyperopt(hp: Any, space: Space) -> Any:
     return below(0)
 
 
-def _from_drawn(parameter: Parameter, drawn: Any) -> Any:
-    if isinstance(parameter, Choice):
-        return parameter.options[int(drawn)]
-    return parameter.low + drawn * (parameter.step or 1) if _is_grid(parameter) else drawn
-
-
-def _is_grid(parameter: Float | Int) -> bool:
-    """Whether a peer draws the position on an evenly spaced grid instead of the value."""
-    return math.isfinite(parameter.n_values) and not parameter.log
-
-
 # -- Ax --------------------------------------------------------------------------------------
 
 
 def _ax(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
     require("ax")
-    run = _Run(space, objective, n_trials)
+    run = PeerRun(space, objective, n_trials)
     client_type, configs = _load("ax.api.client").Client, _load("ax.api.configs")
     with _quiet("ax", "botorch", "gpytorch", "linear_operator", "torch", "pandas"):
         parameters, dimensions = _to_ax(configs, space)
@@ -317,7 +261,7 @@ def _ax(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
         while not run.finished:
             ((index, drawn),) = client.get_next_trials(max_trials=1).items()
             active = {dimensions[name].index: value for name, value in drawn.items()}
-            value = run(_configure(space, partial(_from_ax, active)))
+            value = run(configure(space, partial(_from_ax, active)))
             told = {} if value is None else {"loss": value}
             if space.constraints:
                 told["violation"] = 1.0 if value is None else 0.0
@@ -325,7 +269,7 @@ def _ax(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
 
 
 def _from_ax(active: dict[int, Any], dimension: Dimension) -> Any:
-    return _from_drawn(dimension.parameter, active[dimension.index])
+    return from_drawn(dimension.parameter, active[dimension.index])
 
 
 def _to_ax(configs: Any, space: Space) -> tuple[list[Any], dict[str, Dimension]]:
@@ -358,7 +302,7 @@ def _to_ax(configs: Any, space: Space) -> tuple[list[Any], dict[str, Dimension]]
                 dependent_parameters={o: names for o, names in below.items() if names} or None,
             )
         else:
-            grid = _is_grid(parameter)
+            grid = is_grid(parameter)
             config = configs.RangeParameterConfig(
                 name=name,
                 bounds=(0, parameter.n_values - 1) if grid else (parameter.low, parameter.high),
@@ -379,6 +323,7 @@ PEERS: dict[str, Peer] = {
     "smac": _smac,
     "hyperopt-tpe": _hyperopt_tpe,
     "ax": _ax,
+    "hebo": hebo.minimize,
 }
 _MODULES = {
     "optuna-tpe": ("optuna",),
@@ -395,5 +340,7 @@ _APART = {"torch": "torch", "ax": "ax-platform"}  # no part of bosquet[peers]
 
 def require(method: str) -> None:
     """Raises ImportError when a peer cannot run; says nothing about our own strategies."""
+    if method == "hebo":
+        hebo.python()
     for module in _MODULES.get(method, ()):
         _load(module, _APART.get(module, "bosquet[peers]"))
