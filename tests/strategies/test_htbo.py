@@ -47,9 +47,9 @@ def seen(monkeypatch):
     seen = []
 
     class Spy(PathSearch):
-        def __init__(self, space, belief_on, acquisition, *rest, region=None, **others):
+        def __init__(self, space, belief_on, acquisition, feasibility, region=None, taken=None):
             seen.append((region, belief_on((0,)).beliefs[0], acquisition))
-            super().__init__(space, belief_on, acquisition, *rest, region=region, **others)
+            super().__init__(space, belief_on, acquisition, feasibility, region=region, taken=taken)
 
     monkeypatch.setattr(module, "PathSearch", Spy)
     return seen
