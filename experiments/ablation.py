@@ -70,6 +70,7 @@ VARIANTS = {
         "one process throughout": "and `arc` stays alone after 20 trials too",
         "half the uncertainty": "and standard deviations are halved in the expected improvement: "
         "single asks are better by that",
+        "exploring half as often": "and every twelfth trial explores instead of every sixth",
         "more noise before": "and the prior of the noise variance is centred on exp(-4) instead of "
         "exp(-6)",
     },
