@@ -109,7 +109,7 @@ HEBO fits by gradient steps with noise that grows where gradients vanish. In a t
 of four parameters it drove a length scale to zero and the covariance matrix to NaN after eleven
 values; HEBO then prints `jitter is too large, output random predictions` and searches on random
 numbers. Its users know the message (huawei-noah/HEBO, issue 106); nothing was changed about it
-here. The first three runs of this page did not print it.
+here. What HEBO prints is not kept with the runs of this page.
 """
 
 

@@ -55,3 +55,8 @@ def test_gradient_by_the_coordinates(name, rows):
 
             expected = approx_fprime(queries[i, :2], value, 1e-7)
             np.testing.assert_allclose(found[i], [*expected, 0.0], atol=1e-5)
+
+
+def test_no_queries_have_no_covariances(rows):
+    for members in MEMBERS.values():
+        assert Cross(members, rows, ETA)(np.empty((0, 3))).shape == (0, 7)

@@ -100,6 +100,24 @@ def test_all_rows_are_those_of_all_configurations():
     assert {row.tobytes() for row in rows} == {row.tobytes() for row in encoded}
 
 
+def test_all_rows_of_very_many_variables():
+    """More than an array may have dimensions."""
+    space = bq.Space({f"c{i}": bq.Choice(["only"]) for i in range(70)} | {"n": bq.Int(1, 5)})
+    (path,) = space.tree.paths()
+    assert space.from_unit(all_rows(space, path)) == list(space.configs())
+
+
+def test_paths_with_more_rows_than_floats_count():
+    huge = {f"n{i}": bq.Int(0, 10**9) for i in range(36)}
+    space = bq.Space(huge | {"x": bq.Float(0, 1)})
+    X = space.to_unit(space.sample(0, 4))
+    covariance = Covariance(space, *add_tree(space))
+    posterior = SpaceGP(covariance, X, np.arange(4.0)).posterior(covariance.hyper.mean)
+    search = PathSearch(space, posterior.on_path, LowerBound(1.0), taken=X)
+    (found,) = search.maximise(list(space.tree.paths()), X, np.random.default_rng(0))
+    assert np.isfinite(found.best)
+
+
 @pytest.mark.parametrize("candidates", [16, 2048])
 def test_finite_paths_are_searched_for_what_is_not_taken(candidates):
     X, posterior = grid_posterior()

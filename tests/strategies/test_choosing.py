@@ -1,6 +1,10 @@
+import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.strategies import AddTree
+from bosquet.strategies.base import Batch, Task
+from bosquet.strategies.choosing import Ask
 
 SPACE = bq.Space(
     {
@@ -31,3 +35,37 @@ def test_models_choose_to_the_end_on_finite_spaces(strategy):
         optimizer.tell(trial, seconds(trial.config))
     chosen = [trial.info["why"] for trial in optimizer.history.trials[12:]]
     assert not [why for why in chosen if why == "space-filling design" or "random" in why]
+    assert len([why for why in chosen if why.startswith("highest")]) >= 14
+
+
+def test_models_choose_where_constraints_leave_little_of_a_finite_space():
+    """The best rows all violate one: those behind them are looked at."""
+    space = bq.Space(
+        {"a": bq.Int(0, 40), "b": bq.Int(0, 40)},
+        constraints=[bq.Constraint(lambda c: c["a"] + c["b"] >= 70, on=["a", "b"])],
+    )
+    optimizer = bq.Optimizer(space, strategy="add-tree", seed=0)
+    for _ in range(16):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.config["a"] + trial.config["b"])
+    chosen = [trial.info["why"] for trial in optimizer.history.trials[4:]]
+    assert "space-filling design" not in chosen
+    assert len([why for why in chosen if why.startswith("highest")]) >= 6
+    assert optimizer.best is not None
+    assert optimizer.best.value == 70
+
+
+@pytest.mark.parametrize("noise", [None, 0.1])
+def test_trials_that_have_ended_or_are_pending_are_taken_unless_results_are_noisy(noise):
+    optimizer = bq.Optimizer(SPACE, strategy="sobol", seed=0)
+    for trial in optimizer.ask(8):
+        optimizer.tell(trial, seconds(trial.config), noise_variance=noise)
+    pending = optimizer.ask(2)
+    task = Task(SPACE, optimizer.history, tuple(pending))
+    data, rng = optimizer.history.dataset(), np.random.default_rng(0)
+    ask = Ask.given(AddTree().fit(task, data, rng), Batch(task), data, rng)
+    asked_next = SPACE.sample(9, 1)[0]
+    taken = ask.after(asked_next).taken_rows
+    tried = [*(trial.config for trial in optimizer.history.trials), *(t.config for t in pending)]
+    expected = SPACE.to_unit([*tried, asked_next]) if noise is None else np.empty((0, 5))
+    np.testing.assert_array_equal(taken, expected)

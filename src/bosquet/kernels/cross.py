@@ -212,7 +212,7 @@ class Cross:
         """(m, n)"""
         cross = np.empty((len(X), len(self._level)))
         cross[:] = self._level
-        step = min(max(1, SUMMED // max(self.columns, 1)), len(X))
+        step = max(1, min(SUMMED // max(self.columns, 1), len(X)))
         room = np.empty((step, self.columns))  # kept: fresh memory costs more than what is computed
         for start in range(0, len(X) if self._parts else 0, step):
             queries, sums = X[start : start + step], cross[start : start + step]

@@ -25,14 +25,8 @@ _CACHED = 1 << 13  # entries of a piece that is shaped at a time: several of the
 
 
 def _sorted(members: Sequence[Member]) -> list[Member]:
-    """By kind, and components of the same rows next to each other, those of one number first."""
-    return sorted(members, key=_alike)
-
-
-def _alike(member: Member) -> tuple[str, bytes, bool]:
-    component, rows = member
-    kinds = [feature.kind for feature in component.features]
-    return component.kind, rows.tobytes(), kinds != ["difference"]
+    """By kind, and components of the same rows next to each other."""
+    return sorted(members, key=lambda member: (member[0].kind, member[1].tobytes()))
 
 
 def slices(sizes: Sequence[int]) -> list[slice]:

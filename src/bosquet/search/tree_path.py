@@ -117,7 +117,7 @@ class PathSearch:
 
     def score(self, path: Path, X: Array) -> Scored:
         """Rows of a path with their values; without repeats and taken ones if it is finite."""
-        if self._rows_on(path) < np.inf:
+        if not any(d.parameter.is_continuous for d in self._space.tree.variables_of(path)):
             X = self._fresh(X)
             if not len(X):
                 return Scored(path, X, np.empty(0))
@@ -129,7 +129,7 @@ class PathSearch:
 
     def _rows_on(self, path: Path) -> float:
         """How many rows a path has; infinitely many where a coordinate is continuous."""
-        return prod(d.parameter.n_values for d in self._space.tree.variables_of(path))
+        return prod(float(d.parameter.n_values) for d in self._space.tree.variables_of(path))
 
     def _fresh(self, X: Array) -> Array:
         """The distinct rows that are not taken."""
@@ -233,7 +233,9 @@ def all_rows(space: Space, path: Path) -> Array:
     """Every row of a path whose coordinates are all discrete."""
     free = space.tree.variables_of(path)
     units = [d.parameter.to_unit(list(d.parameter.values())) for d in free]
-    X = np.full((prod(map(len, units)), len(space)), FILLER)
-    for d, column in zip(free, np.meshgrid(*units, indexing="ij"), strict=True):
-        X[:, d.index] = column.ravel()
+    n = same = prod(map(len, units))
+    X = np.full((n, len(space)), FILLER)
+    for d, column in zip(free, units, strict=True):  # the last one changes fastest
+        same //= len(column)
+        X[:, d.index] = np.resize(np.repeat(column, same), n)
     return on_path(space, path, X)

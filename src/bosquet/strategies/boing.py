@@ -180,10 +180,13 @@ class BOinG(SequentialStrategy):
             candidate = None if found is None else found[0]
         if candidate is None:
             candidate = self.global_best(task, data, forest, feasibility, taken, rng)
+        chosen_by = "the forest"
+        if shared is not None and (
+            candidate is None or task.space.path(shared.config) != task.space.path(candidate)
+        ):
+            candidate, chosen_by = shared.config, "the branches"
         if candidate is None:
             return None
-        if shared is not None and task.space.path(shared.config) != task.space.path(candidate):
-            candidate = shared.config
         x = task.space.to_unit(candidate)
         # Algorithm 1.
         least, most = self.least_inside(task.space), self.most_inside(task.space, len(data.y))
@@ -197,7 +200,7 @@ class BOinG(SequentialStrategy):
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
         if found is None:  # nothing new in the subregion: x_g itself is new
-            config, value, why = candidate, None, "best of the forest"
+            config, value, why = candidate, None, f"best of {chosen_by}"
         else:
             (config, value), why = found, "highest logei in the forest's subregion"
         n = int(inside.sum())

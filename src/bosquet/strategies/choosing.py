@@ -25,7 +25,6 @@ from bosquet.strategies.fitting import Fitted, P
 
 _APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
 _GOOD = 8  # evaluated rows worth perturbing
-_SPARES = 200  # rows of a path looked at when the best are taken or infeasible
 
 Found = tuple[Config, float]
 """A configuration and its acquisition value."""
@@ -96,8 +95,7 @@ def first_free(
         rows = np.ones(len(one.X), dtype=bool)
         for centre, radius in balls:
             rows &= np.abs(one.X - centre).max(axis=1) >= radius
-        kept = np.flatnonzero(rows)[:_SPARES]
-        for x, value in zip(one.X[kept], one.values[kept], strict=True):
+        for x, value in zip(one.X[rows], one.values[rows], strict=True):
             if best is not None and value <= best[1]:
                 break
             config = decode(x)

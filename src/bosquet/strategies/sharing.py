@@ -51,7 +51,7 @@ def trials_on_path(space: Space, X: Array, config: Config) -> int:
 def thinned(space: Space, data: Dataset, most: int) -> Index:
     """``most`` rows or fewer: all of the paths with few, and of the others every so many by value.
 
-    The best trial of a path is always among its rows.
+    The best trial is among them, and so is that of every path unless paths are more than rows.
     """
     if len(data.y) <= most:
         return np.arange(len(data.y))
@@ -63,7 +63,7 @@ def thinned(space: Space, data: Dataset, most: int) -> Index:
         ranked = rows[np.argsort(data.y[rows], kind="stable")]
         kept.append(ranked[np.linspace(0, len(rows) - 1, n).astype(int)])
         left -= n
-    return np.sort(np.concatenate(kept))
+    return np.union1d(np.concatenate(kept), np.argmin(data.y))
 
 
 def joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
