@@ -129,7 +129,10 @@ def table(by_method: Mapping[str, Sequence[Run]], n_trials: int) -> str:
 
 def ahead(by_method: Mapping[str, Sequence[Run]], n_trials: int) -> str:
     """As in Table 1 of 2020: one-sided Wilcoxon signed-rank tests of pairs of seeds."""
-    curves = {m: {r.job.seed: summary.best_so_far(r) for r in s} for m, s in by_method.items()}
+    curves = {
+        method: {run.job.seed: summary.best_so_far(run)[:n_trials] for run in same}
+        for method, same in by_method.items()
+    }
     after = [b for b in BUDGETS if b <= n_trials]
     is_table_1 = next(iter(by_method.values()))[0].job.problem == "small-shared"
     text = ""

@@ -22,7 +22,7 @@ ELSEWHERE = {
     "acquisition/thompson.py": ("strategies/test_turbo.py", "draw"),
     "benchmarks/bench.py": ("test_cli.py", "run_all"),
     "benchmarks/classic.py": ("benchmarks/test_problems.py", "rosenbrock"),
-    "benchmarks/hebo_server.py": ("benchmarks/test_hebo.py", "SERVER"),
+    "benchmarks/hebo_server.py": ("benchmarks/test_hebo.py", "versions"),
     "benchmarks/peer.py": ("benchmarks/test_peers.py", "peer"),
     "benchmarks/problem.py": ("benchmarks/test_problems.py", "with_noise"),
     "benchmarks/real.py": ("benchmarks/test_problems.py", "sklearn_pipeline"),
