@@ -161,10 +161,12 @@ def test_the_result_is_that_of_a_study(data, tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_verbosity_is_that_of_scikit_learn(data, capfd, n_jobs):
+def test_verbosity_is_that_of_scikit_learn(data, capfd, monkeypatch, n_jobs):
     """One announcement for the whole search; lines of fits come as RandomizedSearchCV has them."""
-    # Processes that joblib keeps from an earlier test would write where that test listened.
+    # Processes that joblib keeps from an earlier test would write where that test listened; new
+    # ones keep what they write for themselves until they end, unless they are told not to.
     get_reusable_executor().shutdown(wait=True)
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     settings = {"n_iter": 4, "cv": 3, "random_state": 0, "n_jobs": n_jobs}
     space = {"C": stats.loguniform(1e-2, 1e2)}
     for verbose in (0, 1, 2, 3):
