@@ -77,8 +77,7 @@ and SMAC3 stand for them.
 log10 distance to the minimum: median (quartiles) worst seed. "found": seeds below 10^{found:g} at
 the end of the run.
 
-**Still short**: 25 seeds are wanted, the tables say how many there are, and few seeds decide
-nothing. Shifted and unbalanced trees come after them.
+Figure 2 has its 25 seeds. **Still short**: shifted and unbalanced trees, which have not been run.
 
 """
 
