@@ -173,8 +173,7 @@ Written by `experiments/paper_deviations.py` from the runs in
 `paper-trees.jsonl.xz`. `small-shared`, {n} evaluations; log10 distance to the minimum, on the seeds
 that both have. "stuck": seeds above 10^{stuck:g}.
 
-**Still short**: 10 seeds of every change are wanted; a change without a row has not been run, and
-one seed decides nothing.
+Ten seeds are few: a difference of two or three stuck seeds may be chance.
 
 """
 
