@@ -60,9 +60,9 @@ the change there is one seed.
 - Without conditions nothing changes: the 60 trials of Ackley's function are the same.
 - An ask takes more time: 0.33 s instead of 0.19 after 500 trials of `steep`, 0.64 instead of 0.46
   after 1,500 (CPU, median of five).
-- **Not mended**: `turbo` keeps the branch of its run's best trial. `auto` is not locked in on its two
-  seeds: of seed 100 a trace shows all four branches visited, and nothing nearer than 0.24 to the
-  minimum in the best one after 90 evaluations.
+- **Not mended**: `turbo` keeps the branch of its run's best trial. `auto` is not locked in on its
+  two seeds: of seed 100 a trace shows all four branches visited, and nothing nearer than 0.24 to
+  the minimum in the best one after 90 evaluations.
 - **Open**: no rule says what to do when the local model sees nothing left to gain (an expected
   improvement below 1e-4 standard deviations). That was so in 35 of 38 and 32 of 39 asks of the
   local model on seeds 0 and 1; on seed 1 all of them came after 10^-4.9, where the run stayed.
