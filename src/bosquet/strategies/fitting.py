@@ -150,10 +150,14 @@ def fit_by_evidence(
         # Between cold starts the fit of the last trial is near, and the next one goes on.
         iterations = 200 if very_few or cold else 20 if few else 50
         best = best.improved([model.hyper.mean] if cold else [], iterations)
-        if first or cold or very_few:
-            for setting in rivals(last.setting):
+        looking = first or cold or very_few
+        while looking:
+            around = best.setting
+            for setting in rivals(around):
                 rival = _Fit(setting, *model_of(setting), best.theta).improved([], iterations)
                 best = rival if rival.evidence > best.evidence else best
+            # A fit that goes on takes a step at a time; the first one goes as far as it pays.
+            looking = first and best.setting != around
     theta = best.start
     record = FitRecord(best.model.hyper.remember(theta), best.setting, fitted_at, best.evidence)
     return conditioned(task, name, best.model, theta, best.targets.z, best.targets.noise, record)
