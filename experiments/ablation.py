@@ -74,6 +74,18 @@ VARIANTS = {
         "more noise before": "and the prior of the noise variance is centred on exp(-4) instead of "
         "exp(-6)",
     },
+    "default of 95b3e69": {
+        "averaged hyper-parameters": "up to 30 trials the expected improvement is averaged over "
+        "the best hyper-parameters and four draws from a Laplace approximation",
+        "far longer length-scales": "the length-scale of one variable may be far longer than the "
+        "common one (standard deviation of its logarithm 2 above, 0.7 below; 0.7 on both sides "
+        "else), so that what does not matter can be left out",
+        "far longer length-scales, averaged": "both, and averaged up to 100 trials",
+        "transforms about the median": "Yeo-Johnson of distances from the median, in units of the "
+        "median minus the best value, instead of standardised values",
+        "transforms about the median, averaged": "the same, averaged up to 30 trials",
+        "far longer length-scales, transforms about the median": "both of these",
+    },
 }
 NAMES = {name for reference, tried in VARIANTS.items() for name in (reference, *tried)}
 SUITES = {
@@ -90,9 +102,9 @@ HEAD = """\
 
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
 *pair* is a problem and a seed on which both the variant and its reference, the default of that day
-(3258db2, 93caac9, 8411776, 3b355df or c584cc5), have run. Shares are those of the pairs in which
-the variant is better, ties counted half, after so many evaluations; 0.50 is level, and with n pairs
-a share is known to about 0.5 / sqrt(n). What the models alone are worth, without a search:
+(3258db2, 93caac9, 8411776, 3b355df, c584cc5 or 95b3e69), have run. Shares are those of the pairs in
+which the variant is better, ties counted half, after so many evaluations; 0.50 is level, and with n
+pairs a share is known to about 0.5 / sqrt(n). What the models alone are worth, without a search:
 [models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
 
 """
