@@ -46,7 +46,6 @@ import numpy as np
 from bosquet.acquisition.base import LowerBound
 from bosquet.arrays import Array
 from bosquet.data import Dataset, key_of
-from bosquet.errors import ConfigError, SpaceError
 from bosquet.graphs import Edge, edges_of, random_tree
 from bosquet.kernels.components import Kind
 from bosquet.models.additive_graph import (
@@ -72,11 +71,12 @@ from bosquet.search.junction_tree import CliqueSearch, TableEffort
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import PathSearch, on_path
 from bosquet.space import Space
-from bosquet.space.tree import Dimension, Path
+from bosquet.space.tree import Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of, places_of
 from bosquet.strategies.fitting import Fitted, Setting
 from bosquet.strategies.gp_strategy import GPStrategy
+from bosquet.strategies.groups import checked_groups, indices_of
 from bosquet.strategies.options import ModelName, check_paper_kernel, one_of, whole
 
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
@@ -148,7 +148,7 @@ class Additive(GPStrategy[SpacePosterior]):
                     f"graph={self.graph!r} and groups={self.groups!r}: give one of them"
                 )
         if self.groups is not None:
-            self.groups = _checked_groups(self.groups)
+            self.groups = checked_groups(self.groups)
         elif self.graph is None:
             self.graph = "learned"
         has_place = self.model != "paper" and self.acquisition != "ucb"
@@ -188,7 +188,7 @@ class Additive(GPStrategy[SpacePosterior]):
     def _declared(self, space: Space) -> tuple[Edge, ...] | None:
         """The edges that do not depend on trials; None where they do."""
         if self.groups is not None:
-            return tuple(edges_of(_indices(space, group) for group in self.groups))
+            return tuple(edges_of(indices_of(space, group) for group in self.groups))
         return tuple(edges_of(variables_of(space))) if self.graph == "full" else None
 
     def _edges(self, space: Space, setting: GraphSetting) -> tuple[Edge, ...]:
@@ -359,47 +359,3 @@ def clique_sums(fitted: Fitted[SpacePosterior]) -> Callable[[Path], CliqueSum]:
         return CliqueSum(additive, [c for c in additive.components if c.node in path])
 
     return on_path
-
-
-def _checked_groups(groups: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Tuples of names, none of them twice in one group."""
-    try:
-        checked = tuple(() if isinstance(group, str) else tuple(group) for group in groups)
-    except TypeError:
-        checked = ((),)
-    for group in checked:
-        names = all(isinstance(name, str) for name in group)
-        if isinstance(groups, str) or not group or not names or len(set(group)) < len(group):
-            raise ValueError(
-                f"groups={groups!r} must be a list of tuples of different parameter names, "
-                'as in [("a", "b"), ("b", "c")]'
-            )
-    return checked
-
-
-def _indices(space: Space, group: Sequence[str]) -> list[int]:
-    """The coordinates of a group's variables, which must be of one node."""
-    found = [_dimension(space, name) for name in group]
-    if len({dimension.node for dimension in found}) > 1:
-        raise SpaceError(
-            f"groups: {group!r} joins parameters that do not always exist together; "
-            "a group is of one branch"
-        )
-    return [dimension.index for dimension in found]
-
-
-def _dimension(space: Space, name: str) -> Dimension:
-    """The dimension of a short or qualified name."""
-    try:
-        space.is_active(name, {})
-    except ConfigError as error:
-        raise SpaceError(f"groups: {error}") from None
-    found = [d for d in space.dimensions if name in (d.name, d.qualified_name)]
-    if len(found) > 1:
-        names = ", ".join(repr(d.qualified_name) for d in found)
-        raise SpaceError(f"groups: {name!r} is the name of several parameters; use one of {names}")
-    if found[0].parameter.is_branching:
-        raise SpaceError(
-            f"groups: {name!r} decides which parameters exist, and cannot be in a group"
-        )
-    return found[0]
