@@ -81,8 +81,8 @@ VARIANTS = {
         "common one (standard deviation of its logarithm 2 above, 0.7 below; 0.7 on both sides "
         "else), so that what does not matter can be left out",
         "far longer length-scales, averaged": "both, and averaged up to 100 trials",
-        "both kinds of length-scales": "one process with far longer length-scales is a belief beside "
-        "the others, from the first model on",
+        "both kinds of length-scales": "one process with far longer length-scales is a belief "
+        "beside the others, from the first model on",
         "transforms about the median": "Yeo-Johnson of distances from the median, in units of the "
         "median minus the best value, instead of standardised values",
         "transforms about the median, averaged": "the same, averaged up to 30 trials",
