@@ -68,15 +68,15 @@ from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Strategy, Task
 from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
-from bosquet.strategies.exploring import explored, explores
+from bosquet.strategies.exploring import IDLE, explored, explores
 from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.gp_strategy import initial_trials
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.published import SMAC, Noisy, Textbook, fit_published
-from bosquet.strategies.sharing import best_of_branches, joined, trials_on_path
+from bosquet.strategies.sharing import best_of_branches, joined, rows_on_path
 from bosquet.strategies.switching import Switching, switching
-from bosquet.strategies.turbo import Trust, Turbo, patience
+from bosquet.strategies.turbo import LEAST_LENGTH, Trust, Turbo, current_run, patience
 
 Inside = Bools
 LocalModel = Literal["lgpga", "local", "full"]
@@ -168,7 +168,7 @@ class BOinG(SequentialStrategy):
         shared = None
         if not self.published and task.space.n_paths > 1:
             shared = best_of_branches(task, data, taken, rng)
-            n = 0 if shared is None else trials_on_path(task.space, data.X, shared.config)
+            n = 0 if shared is None else rows_on_path(task.space, data.X, shared.config).sum()
             if shared is not None and n < self.least(task.space):
                 return _by("gp", shared)
         # Global level.
@@ -199,6 +199,11 @@ class BOinG(SequentialStrategy):
             fitted = replace(fitted, posterior=Noisy(fitted.posterior), noise=0.0)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
+        if not self.published and found is not None and found[1] < IDLE:
+            nearer = self._nearer(task, data, inside, taken, rng)
+            if nearer is not None:
+                memory = nearer.memory if shared is None else joined(nearer.memory, shared.memory)
+                return _by("boing", replace(nearer, memory=memory))
         if found is None:  # nothing new in the subregion: x_g itself is new
             config, value, why = candidate, None, f"best of {chosen_by}"
         else:
@@ -208,6 +213,25 @@ class BOinG(SequentialStrategy):
         why = f"{why} ({n} of {len(inside)} trials inside)"
         memory = fitted.memory if shared is None else joined(fitted.memory, shared.memory)
         return _by("boing", Proposal(config, value, why, memory, {"subregion": about}))
+
+    def _nearer(
+        self,
+        task: Task,
+        data: Dataset,
+        inside: Inside,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> Proposal | None:
+        """The best point near the best trial inside, where the subregion has nothing left to gain.
+
+        As near as a trust region would be after the successes and failures of this run.
+        """
+        d = task.space.tree.largest_dimension
+        run = current_run(task.history, self.least(task.space), patience(d), LEAST_LENGTH)
+        some = Dataset(data.X[inside], data.y[inside], data.noise[inside], data.active[inside])
+        found = Turbo().step(task, some, run.trust.length, taken, rng)
+        why = "nothing seems left to gain in the forest's subregion"
+        return None if found is None else replace(found, why=f"{found.why}: {why}")
 
     # -- the global level --------------------------------------------------------------------
 

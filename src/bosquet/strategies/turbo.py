@@ -23,9 +23,10 @@ One ask, for one trust region and one point at a time::
     x <- the minimum of a Thompson sample inside             `Turbo._sampled`
 
 Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
-by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the region
-lies on the path of the run's best trial; the model is that of `AddTree`. Categories are not cut:
-only ordered variables have sides.
+by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the model
+of `AddTree` says which branch to look in, and proposes there itself while the run has fewer than 2 d
+trials of it (`sharing`); the region lies around the best trial of that branch. Categories are not
+cut: only ordered variables have sides.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from bosquet.acquisition import thompson
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Bools
 from bosquet.data import Dataset, History, Key
 from bosquet.models.covariance import AdditivePosterior, Covariance, SpaceGP
 from bosquet.models.plain import plain
@@ -62,6 +63,7 @@ from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.published import TURBO, fit_published
+from bosquet.strategies.sharing import best_of_branches, joined, rows_on_path
 
 TurboAcquisition = Literal["logei", "thompson"]
 
@@ -198,7 +200,18 @@ class Turbo(SequentialStrategy):
             return
         data = _since(task.history, run.start)
         length = run.trust.length
-        while found := self.step(batch.now, data, length, batch.taken, rng):
+        branches = not self.published and task.space.n_paths > 1
+        while True:
+            now, found, on = batch.now, None, None
+            if branches:
+                found = best_of_branches(now, task.history.dataset(), batch.taken, rng)
+            if found is not None:
+                on = rows_on_path(task.space, data.X, found.config)
+            if on is None or on.sum() >= 2 * d:
+                near = self.step(now, data, length, batch.taken, rng, on=on)
+                found = near if found is None or near is None else _remembering(near, found)
+            if found is None:
+                return
             yield found
 
     def step(
@@ -209,12 +222,17 @@ class Turbo(SequentialStrategy):
         taken: Collection[Key],
         rng: np.random.Generator,
         within: Region | None = None,
+        on: Bools | None = None,
     ) -> Proposal | None:
-        """One proposal around the best of the data, and inside a region if there is one."""
+        """One proposal around the best of the data, and inside a region if there is one.
+
+        ``on`` are the rows of which the best one is meant, if not all are.
+        """
         covariance, fitted = self._fit(task, data)
         best, level = incumbent(fitted, data.X, observed=self.published)
         order = np.argsort(level, kind="stable")
-        region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
+        centre = data.X[order[0] if on is None else order[on[order]][0]]
+        region = trust_region(covariance, fitted.posterior.eta, centre, length, within)
         if self.acquisition == "thompson":
             belief = fitted.posterior.additive.of(covariance.components_on(region.path))
             found = self._sampled(task, belief, region, taken, rng)
@@ -275,6 +293,10 @@ class Turbo(SequentialStrategy):
         X = np.where(moved, X, region.centre)
         X = X[feasible(task.space, X)]
         return first_free(task, [drawn(X)], taken) if len(X) else None
+
+
+def _remembering(near: Proposal, branch: Proposal) -> Proposal:
+    return replace(near, memory=joined(near.memory, branch.memory))
 
 
 def _since(history: History, start: int) -> Dataset:
