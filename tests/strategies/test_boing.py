@@ -10,7 +10,7 @@ from bosquet.data import History, Trial
 from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
 from bosquet.strategies import BOinG, BOinGPlus
-from bosquet.strategies import boing as module
+from bosquet.strategies import boing_plus as module
 from bosquet.strategies.choosing import feasibility_of
 from bosquet.strategies.switching import Switching
 from bosquet.testing import STRATEGY_CHECKS

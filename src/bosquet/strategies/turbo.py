@@ -24,9 +24,9 @@ One ask, for one trust region and one point at a time::
 
 Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
 by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the model
-of `AddTree` says which branch to look in, and proposes there itself while the run has fewer than 2 d
-trials of it (`sharing`); the region lies around the best trial of that branch. Categories are not
-cut: only ordered variables have sides.
+of `AddTree` says which branch to look in (`sharing`), from the trials of all runs, and proposes
+there itself while this run has fewer than 2 d trials of it; then the region lies around the best of
+these. Categories are not cut: only ordered variables have sides.
 """
 
 from __future__ import annotations
@@ -200,19 +200,29 @@ class Turbo(SequentialStrategy):
             return
         data = _since(task.history, run.start)
         length = run.trust.length
-        branches = not self.published and task.space.n_paths > 1
-        while True:
-            now, found, on = batch.now, None, None
-            if branches:
-                found = best_of_branches(now, task.history.dataset(), batch.taken, rng)
-            if found is not None:
-                on = rows_on_path(task.space, data.X, found.config)
-            if on is None or on.sum() >= 2 * d:
-                near = self.step(now, data, length, batch.taken, rng, on=on)
-                found = near if found is None or near is None else _remembering(near, found)
-            if found is None:
-                return
+        while found := self._next(batch.now, data, length, batch.taken, rng):
             yield found
+
+    def _next(
+        self,
+        task: Task,
+        data: Dataset,
+        length: float,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> Proposal | None:
+        """One step; on conditional spaces in the branch that a model of all branches chooses."""
+        if self.published or task.space.n_paths == 1:
+            return self.step(task, data, length, taken, rng)
+        shared = best_of_branches(task, task.history.dataset(), taken, rng)
+        if shared is None:
+            return self.step(task, data, length, taken, rng)
+        on = rows_on_path(task.space, data.X, shared.config)
+        d = task.space.tree.largest_dimension
+        if on.sum() < 2 * d:
+            return shared
+        near = self.step(task, data, length, taken, rng, on)
+        return shared if near is None else replace(near, memory=joined(near.memory, shared.memory))
 
     def step(
         self,
@@ -221,13 +231,10 @@ class Turbo(SequentialStrategy):
         length: float,
         taken: Collection[Key],
         rng: np.random.Generator,
-        within: Region | None = None,
         on: Bools | None = None,
+        within: Region | None = None,
     ) -> Proposal | None:
-        """One proposal around the best of the data, and inside a region if there is one.
-
-        ``on`` are the rows of which the best one is meant, if not all are.
-        """
+        """One proposal around the best of the data, or of the rows ``on``; inside a region."""
         covariance, fitted = self._fit(task, data)
         best, level = incumbent(fitted, data.X, observed=self.published)
         order = np.argsort(level, kind="stable")
@@ -293,10 +300,6 @@ class Turbo(SequentialStrategy):
         X = np.where(moved, X, region.centre)
         X = X[feasible(task.space, X)]
         return first_free(task, [drawn(X)], taken) if len(X) else None
-
-
-def _remembering(near: Proposal, branch: Proposal) -> Proposal:
-    return replace(near, memory=joined(near.memory, branch.memory))
 
 
 def _since(history: History, start: int) -> Dataset:
