@@ -27,9 +27,8 @@ N_TRIALS = {
     "large-shared-shifted": 60,
     "unbalanced-8-shifted": 60,
     "and-or-3": 60,
-    "ackley-10-shifted": 150,
 }
-AFTER = (40, 60, 90, 120, 150)
+AFTER = (40, 60, 90, 120)
 
 HEAD = """\
 # The branch that `boing` looks in

@@ -5,7 +5,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.data import History, Trial
-from bosquet.strategies import AddTree, BOinG, Task
+from bosquet.strategies import AddTree, BOinG, Task, Turbo
 from bosquet.strategies.sharing import best_of_branches, rows_on_path, thinned
 from tests.support import present
 
@@ -60,11 +60,15 @@ def test_a_branch_with_trials_enough_is_searched_in_a_subregion_of_the_forest():
 
 def test_published_and_flat_ones_do_not_ask_it(monkeypatch):
     monkeypatch.setattr("bosquet.strategies.boing.best_of_branches", None)
+    monkeypatch.setattr("bosquet.strategies.turbo.best_of_branches", None)
     rng = np.random.default_rng(0)
     assert BOinG.paper().next(locked_in(0), set(), rng) is not None
+    assert Turbo.paper().propose(locked_in(0), 1, rng)
     box = bq.Space({"x": bq.Float(0, 1)})
     trials = [Trial(i, {"x": i / 10}, "complete", (i - 3.0) ** 2) for i in range(10)]
-    assert BOinG().next(Task(box, History(box, trials), index=10), set(), rng) is not None
+    flat = Task(box, History(box, trials), index=10)
+    assert BOinG().next(flat, set(), rng) is not None
+    assert Turbo().propose(flat, 1, rng)
 
 
 def test_a_large_history_is_thinned_path_by_path():
@@ -93,3 +97,25 @@ def test_its_time_is_bounded(monkeypatch):
     found = present(best_of_branches(task, task.history.dataset(), set(), np.random.default_rng(0)))
     assert seen == [200]
     assert found.config["m"] == "b"
+
+
+def without_b_after(task: Task, number: int) -> Task:
+    trials = [t for t in task.history.trials if t.config["m"] == "a" or t.number <= number]
+    return Task(SPACE, History(SPACE, trials), index=len(task.history.trials))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_turbo_looks_in_the_branch_that_the_model_chooses(seed):
+    """Its best trial, around which the region lay, is in branch a."""
+    task = locked_in(seed)
+    (near,) = Turbo().propose(task, 1, np.random.default_rng(seed))
+    assert near.config["m"] == "b"
+    assert "trust region" in near.why
+    y = [t.config["y"] for t in task.history.trials if t.config["m"] == "b"]
+    assert min(abs(near.config["y"] - one) for one in y) <= near.about["length"]
+    assert set(near.memory["fits"]) == {"add-tree", "local"}
+    # With fewer than 2 d = 4 trials of b there is nothing to look around, and the model proposes.
+    (shared,) = Turbo().propose(without_b_after(task, 32), 1, np.random.default_rng(seed))
+    assert shared.config["m"] == "b"
+    assert abs(shared.config["s"] - 0.2) < 0.1
+    assert "trust region" not in shared.why
