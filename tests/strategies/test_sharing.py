@@ -107,15 +107,32 @@ def without_b_after(task: Task, number: int) -> Task:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_turbo_looks_in_the_branch_that_the_model_chooses(seed):
     """Its best trial, around which the region lay, is in branch a."""
-    task = locked_in(seed)
-    (near,) = Turbo().propose(task, 1, np.random.default_rng(seed))
+    task, strategy = locked_in(seed), Turbo(explore_every=None)
+    (near,) = strategy.propose(task, 1, np.random.default_rng(seed))
     assert near.config["m"] == "b"
     assert "trust region" in near.why
     y = [t.config["y"] for t in task.history.trials if t.config["m"] == "b"]
     assert min(abs(near.config["y"] - one) for one in y) <= near.about["length"]
     assert set(near.memory["fits"]) == {"add-tree", "local"}
     # With fewer than 2 d = 4 trials of b there is nothing to look around, and the model proposes.
-    (shared,) = Turbo().propose(without_b_after(task, 32), 1, np.random.default_rng(seed))
+    (shared,) = strategy.propose(without_b_after(task, 32), 1, np.random.default_rng(seed))
     assert shared.config["m"] == "b"
     assert abs(shared.config["s"] - 0.2) < 0.1
     assert "trust region" not in shared.why
+
+
+def test_turbo_explores_where_there_are_branches_and_only_there():
+    """A branch that the model is wrong about is then tried again before the region restarts."""
+    rng = np.random.default_rng(0)
+    task = locked_in(0)  # its trial 35 is the twelfth of the third dozen
+    assert task.index == 35
+    (explored,) = Turbo().propose(task, 1, rng)
+    assert "a path visited least" in explored.why
+    assert explored.config["m"] == "b"
+    for strategy in (Turbo(explore_every=None), Turbo.paper()):
+        (near,) = strategy.propose(task, 1, rng)
+        assert "trust region" in near.why
+    box = bq.Space({"k": bq.Int(1, 100)})
+    trials = [Trial(i, {"k": i + 1}, "complete", (i - 3.0) ** 2) for i in range(11)]
+    (near,) = Turbo().propose(Task(box, History(box, trials), index=11), 1, rng)
+    assert "trust region" in near.why

@@ -26,7 +26,8 @@ Nothing is kept between asks: runs and counters are counted again from the histo
 by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the model
 of `AddTree` says which branch to look in (`sharing`), from the trials of all runs, and proposes
 there itself while this run has fewer than 2 d trials of it; then the region lies around the best of
-these. Categories are not cut: only ordered variables have sides.
+these; every twelfth trial is one of the design. Categories are not cut: only ordered variables have
+sides.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from bosquet.strategies.choosing import (
     first_free,
     incumbent,
 )
+from bosquet.strategies.exploring import explored, explores
 from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
@@ -171,6 +173,8 @@ class Turbo(SequentialStrategy):
             posterior.
         most_points: at how many points ``"thompson"`` looks at most.
         least_length: the region restarts from a new design when its length falls below this.
+        explore_every: on conditional spaces every so many trials one is of the design, on a path
+            visited least; None: never.
         published: whether to take the Gaussian process of the paper's authors, and Sobol points.
     """
 
@@ -179,18 +183,20 @@ class Turbo(SequentialStrategy):
     acquisition: TurboAcquisition = "logei"
     most_points: int = 1000
     least_length: float = LEAST_LENGTH
+    explore_every: int | None = 12
     published: bool = False
 
     def __post_init__(self) -> None:
         one_of("acquisition", self.acquisition, get_args(TurboAcquisition))
         whole("most_points", self.most_points)
+        whole("explore_every", self.explore_every, 2, none=True)
         if not 0.0 < self.least_length < _FIRST:
             raise ValueError(f"least_length={self.least_length!r} must lie between 0 and {_FIRST}")
 
     @classmethod
     def paper(cls) -> Self:
         """Thompson sampling at min(100 d, 5000) Sobol points; the authors' Gaussian process."""
-        return cls(acquisition="thompson", most_points=5000, published=True)
+        return cls(acquisition="thompson", most_points=5000, explore_every=None, published=True)
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         task = batch.task
@@ -200,7 +206,14 @@ class Turbo(SequentialStrategy):
             return
         data = _since(task.history, run.start)
         length = run.trust.length
-        while found := self._next(batch.now, data, length, batch.taken, rng):
+        branches = task.space.n_paths > 1
+        while True:
+            if branches and explores(task.space, batch.index, self.explore_every):
+                found = explored(batch, "every so often", rng)
+            else:
+                found = self._next(batch.now, data, length, batch.taken, rng)
+            if found is None:
+                return
             yield found
 
     def _next(
