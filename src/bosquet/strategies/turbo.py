@@ -25,7 +25,7 @@ One ask, for one trust region and one point at a time::
 Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
 by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the model
 of `AddTree` says which branch to look in (`sharing`), from the trials of all runs, and proposes
-there itself while this run has fewer than 2 d trials of it; then the region lies around the best of
+there itself while this run has fewer than 5 d trials of it; then the region lies around the best of
 these; every twelfth trial is one of the design. Categories are not cut: only ordered variables have
 sides.
 """
@@ -77,6 +77,7 @@ _ENOUGH = 1e-3  # of the best value: by how much a success is better
 _PER_DIMENSION = 100  # points at which a sample is looked at
 _MOVED = 20  # coordinates in which such a point differs from the centre, on average
 _GOOD = 8  # rows worth perturbing
+_PER_BRANCH = 5  # trials per variable before a region of a branch is trusted; as n_min of BOinG
 _STEPS = 50  # of the published fit, from one start
 
 
@@ -232,7 +233,7 @@ class Turbo(SequentialStrategy):
             return self.step(task, data, length, taken, rng)
         on = rows_on_path(task.space, data.X, shared.config)
         d = task.space.tree.largest_dimension
-        if on.sum() < 2 * d:
+        if on.sum() < _PER_BRANCH * d:
             return shared
         near = self.step(task, data, length, taken, rng, on)
         return shared if near is None else replace(near, memory=joined(near.memory, shared.memory))
