@@ -103,7 +103,8 @@ NOTES = """\
 
 Machines were shared, so CPU times are up to twice those of an idle one. `flat-gp` and SMAC3 have
 fewer seeds, as the tables say. CartPole (a PPO agent trained for every evaluation) and robot
-pushing were not run.
+pushing were not run. The code has changed since these runs: an improvement now is one of the
+best *predicted* value. docs/results/rough.md has other seeds of Ackley's function and Lunar Lander.
 
 - **Ten variables.** `boing+` is ahead of `turbo` on all ten seeds of Ackley's function and on
   seven of Levy's, and of TPE and random search on all. `boing` alone has the better median on
