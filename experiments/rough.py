@@ -49,8 +49,8 @@ Lunar Lander at rewards below 0 (values above 0).
 - What happens on the lost seeds is not what was suspected, noise. Traces of `boing` on seed 103 and
   of `auto` on seed 100, every fifth or sixth ask: the learned noise is 0.001 to 0.4 (variance 1),
   mostly below 0.2, and LogEI is above -2.5: about a tenth of a standard deviation, or more, seems
-  left to gain. The models follow a slope of the plateau (values from 60 to 18, from 67 to 9), on which
-  nothing tells of the landing, found in about 1 % of the space. No cure was tried.
+  left to gain. The models follow a slope of the plateau (values from 60 to 18, from 67 to 9), on
+  which nothing tells of the landing, found in about 1 % of the space. No cure was tried.
 """
 
 

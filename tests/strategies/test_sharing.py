@@ -107,7 +107,7 @@ def test_turbo_looks_in_the_branch_that_the_model_chooses(seed, monkeypatch):
     assert shared.config["m"] == "b"
     assert abs(shared.config["s"] - 0.2) < 0.1
     assert "trust region" not in shared.why  # b has 5 trials, fewer than 5 d = 10
-    monkeypatch.setattr("bosquet.strategies.turbo._PER_BRANCH", 2)
+    monkeypatch.setattr("bosquet.strategies.turbo.PER_BRANCH", 2)
     (near,) = strategy.propose(task, 1, np.random.default_rng(seed))
     assert near.config["m"] == "b"
     assert "trust region" in near.why

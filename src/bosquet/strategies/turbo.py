@@ -70,6 +70,7 @@ from bosquet.strategies.sharing import best_of_branches, joined, rows_on_path
 TurboAcquisition = Literal["logei", "thompson"]
 
 LEAST_LENGTH = 2.0**-7
+PER_BRANCH = 5  # trials per variable before a region of a branch is trusted; as n_min of BOinG
 _FIRST = 0.8
 _LONGEST = 1.6
 _SUCCESSES = 3  # in a row, to double the length
@@ -77,7 +78,6 @@ _ENOUGH = 1e-3  # of the best value: by how much a success is better
 _PER_DIMENSION = 100  # points at which a sample is looked at
 _MOVED = 20  # coordinates in which such a point differs from the centre, on average
 _GOOD = 8  # rows worth perturbing
-_PER_BRANCH = 5  # trials per variable before a region of a branch is trusted; as n_min of BOinG
 _STEPS = 50  # of the published fit, from one start
 
 
@@ -233,7 +233,7 @@ class Turbo(SequentialStrategy):
             return self.step(task, data, length, taken, rng)
         on = rows_on_path(task.space, data.X, shared.config)
         d = task.space.tree.largest_dimension
-        if on.sum() < _PER_BRANCH * d:
+        if on.sum() < PER_BRANCH * d:
             return shared
         near = self.step(task, data, length, taken, rng, on)
         return shared if near is None else replace(near, memory=joined(near.memory, shared.memory))
