@@ -10,7 +10,7 @@ from bosquet.data import History, Trial
 from bosquet.search.region import Region
 from bosquet.search.subregion import subregion
 from bosquet.strategies import BOinG, BOinGPlus
-from bosquet.strategies import boing as module
+from bosquet.strategies import boing_plus as module
 from bosquet.strategies.choosing import feasibility_of
 from bosquet.strategies.switching import Switching
 from bosquet.testing import STRATEGY_CHECKS
@@ -115,6 +115,68 @@ def test_far_targets_are_compressed_and_their_zero_is_the_mean_of_all():
     theirs, noise = BOinG.paper().targets(data, inside)
     np.testing.assert_allclose(theirs, (data.y - np.mean(y[:4])) / sd)
     np.testing.assert_allclose(noise, 0.01 / sd**2)
+
+
+@pytest.fixture
+def always_nearer(monkeypatch):
+    """Nothing seems left to gain at any ask."""
+    monkeypatch.setattr("bosquet.strategies.boing.IDLE", math.inf)
+
+
+@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.usefixtures("always_nearer")
+def test_looking_nearer_conforms(check):
+    check(Early)
+
+
+def unlucky(space, tried):
+    """The first trial is the best one, and what has been tried since is worse."""
+    X = space.to_unit(tried)
+    values = np.sum((X - X[0]) ** 2, axis=1).tolist()
+    trials = [
+        Trial(i, c, "complete", v) for i, (c, v) in enumerate(zip(tried, values, strict=True))
+    ]
+    return bq.strategies.Task(space, History(space, trials), index=len(trials))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_where_nothing_seems_left_to_gain_it_looks_near_the_best_trial_inside(seed, monkeypatch):
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+    task = unlucky(space, [{"x": 0.3, "y": 0.6}, *space.sample(0, 30)])
+    data = task.history.dataset()
+    rows = []
+
+    def spy(*arguments):
+        found = subregion(*arguments)
+        rows.append(np.flatnonzero(found[1]))
+        return found
+
+    def asked(strategy, idle):
+        monkeypatch.setattr("bosquet.strategies.boing.IDLE", idle)
+        found = present(strategy.next(task, task.taken, np.random.default_rng(seed)))
+        best = data.X[rows[-1][np.argmin(data.y[rows[-1]])]]
+        return found.why, np.abs(task.space.to_unit(found.config) - best).max()
+
+    monkeypatch.setattr("bosquet.strategies.boing.subregion", spy)
+    why, distance = asked(BOinG(), math.inf)
+    # 21 results after the first 10 were no better: five times half of 0.8, to both sides.
+    assert distance < 0.025
+    assert "near its best trial: nothing else seems left to gain" in why
+    for other in (asked(BOinG(), -math.inf), asked(BOinG.paper(), math.inf)):
+        assert other[1] > 0.025
+        assert "nothing else" not in other[0]
+
+
+@pytest.mark.usefixtures("always_nearer")
+def test_where_all_that_is_near_has_been_tried_it_looks_in_the_subregion():
+    space = bq.Space({"x": bq.Int(1, 5), "y": bq.Int(1, 5)})
+    tried = [{"x": 2, "y": 3}]
+    tried += [{"x": x, "y": y} for x in range(1, 6) for y in range(1, 6) if (x, y) != (2, 3)]
+    left = tried.pop()
+    task = unlucky(space, tried)
+    found = present(BOinG().next(task, task.taken, np.random.default_rng(0)))
+    assert found.config == left
+    assert "nothing else" not in found.why
 
 
 def test_log_costs_reach_the_forest():

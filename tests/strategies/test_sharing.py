@@ -5,8 +5,8 @@ import pytest
 
 import bosquet as bq
 from bosquet.data import History, Trial
-from bosquet.strategies import AddTree, BOinG, Task
-from bosquet.strategies.sharing import best_of_branches, thinned, trials_on_path
+from bosquet.strategies import AddTree, BOinG, Task, Turbo
+from bosquet.strategies.sharing import best_of_branches, rows_on_path, thinned
 from tests.support import present
 
 SPACE = bq.Space(
@@ -60,11 +60,15 @@ def test_a_branch_with_trials_enough_is_searched_in_a_subregion_of_the_forest():
 
 def test_published_and_flat_ones_do_not_ask_it(monkeypatch):
     monkeypatch.setattr("bosquet.strategies.boing.best_of_branches", None)
+    monkeypatch.setattr("bosquet.strategies.turbo.best_of_branches", None)
     rng = np.random.default_rng(0)
     assert BOinG.paper().next(locked_in(0), set(), rng) is not None
+    assert Turbo.paper().propose(locked_in(0), 1, rng)
     box = bq.Space({"x": bq.Float(0, 1)})
     trials = [Trial(i, {"x": i / 10}, "complete", (i - 3.0) ** 2) for i in range(10)]
-    assert BOinG().next(Task(box, History(box, trials), index=10), set(), rng) is not None
+    flat = Task(box, History(box, trials), index=10)
+    assert BOinG().next(flat, set(), rng) is not None
+    assert Turbo().propose(flat, 1, rng)
 
 
 def test_a_large_history_is_thinned_path_by_path():
@@ -73,7 +77,8 @@ def test_a_large_history_is_thinned_path_by_path():
     rows = thinned(SPACE, data, 50)
     assert len(rows) == len(set(rows.tolist())) == 50
     few = {"s": 0.5, "m": "b", "y": 0.5}
-    assert trials_on_path(SPACE, data.X, few) == trials_on_path(SPACE, data.X[rows], few) == 5
+    for X in (data.X, data.X[rows]):
+        assert rows_on_path(SPACE, X, few).sum() == 5
     assert int(np.argmin(data.y)) in rows
     assert data.y[rows].max() > np.quantile(data.y, 0.9)  # its shape, not its minimum alone
     assert thinned(SPACE, data, 400).tolist() == list(range(len(data.y)))
@@ -92,3 +97,36 @@ def test_its_time_is_bounded(monkeypatch):
     found = present(best_of_branches(task, task.history.dataset(), set(), np.random.default_rng(0)))
     assert seen == [200]
     assert found.config["m"] == "b"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_turbo_looks_in_the_branch_that_the_model_chooses(seed, monkeypatch):
+    """Its best trial, around which the region lay, is in branch a."""
+    task, strategy = locked_in(seed), Turbo(explore_every=None)
+    (shared,) = strategy.propose(task, 1, np.random.default_rng(seed))
+    assert shared.config["m"] == "b"
+    assert abs(shared.config["s"] - 0.2) < 0.1
+    assert "trust region" not in shared.why  # b has 5 trials, fewer than 5 d = 10
+    monkeypatch.setattr("bosquet.strategies.turbo.PER_BRANCH", 2)
+    (near,) = strategy.propose(task, 1, np.random.default_rng(seed))
+    assert near.config["m"] == "b"
+    assert "trust region" in near.why
+    y = [t.config["y"] for t in task.history.trials if t.config["m"] == "b"]
+    assert min(abs(near.config["y"] - one) for one in y) <= near.about["length"]
+    assert set(near.memory["fits"]) == {"add-tree", "local"}
+
+
+def test_turbo_explores_where_there_are_branches_and_only_there():
+    """A branch that the model is wrong about is then tried again before the region restarts."""
+    rng = np.random.default_rng(0)
+    task = locked_in(0)  # its trial 35 is the twelfth of the third dozen
+    assert task.index == 35
+    (explored,) = Turbo().propose(task, 1, rng)
+    assert "a path visited least" in explored.why
+    assert explored.config["m"] == "b"
+    for strategy in (Turbo(explore_every=None), Turbo.paper()):
+        assert "a path visited least" not in strategy.propose(task, 1, rng)[0].why
+    box = bq.Space({"k": bq.Int(1, 100)})
+    trials = [Trial(i, {"k": i + 1}, "complete", (i - 3.0) ** 2) for i in range(11)]
+    (near,) = Turbo().propose(Task(box, History(box, trials), index=11), 1, rng)
+    assert "trust region" in near.why

@@ -150,9 +150,9 @@ def test_a_restart_begins_with_a_design():
     assert why == ([True] * 2 + [False] * 8) * 2 + [True] * 2 + [False] * 2
 
 
-def test_trust_regions_stay_on_the_path_of_the_best():
+def test_published_trust_regions_stay_on_the_path_of_the_best():
     space = tree_space()
-    opt = bq.Optimizer(space, Turbo(), seed=0)
+    opt = bq.Optimizer(space, Turbo.paper(), seed=0)
     for _ in range(16):
         trial = opt.ask()
         opt.tell(

@@ -8,7 +8,8 @@ from bosquet.strategies.additive import Additive
 from bosquet.strategies.auto import Auto
 from bosquet.strategies.base import Proposal, Strategy, Task
 from bosquet.strategies.baselines import Arc, FlatGP, Independent, Marginal
-from bosquet.strategies.boing import BOinG, BOinGPlus
+from bosquet.strategies.boing import BOinG
+from bosquet.strategies.boing_plus import BOinGPlus
 from bosquet.strategies.designs import Random, Sobol
 from bosquet.strategies.htbo import HTBO
 from bosquet.strategies.tree_ei import TreeEI

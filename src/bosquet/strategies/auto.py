@@ -39,7 +39,8 @@ from bosquet.strategies.base import (
 )
 from bosquet.strategies.baselines import Arc
 from bosquet.strategies.beliefs import Belief, Beliefs, weights_of
-from bosquet.strategies.boing import BOinG, BOinGPlus
+from bosquet.strategies.boing import BOinG
+from bosquet.strategies.boing_plus import BOinGPlus
 from bosquet.strategies.choosing import Ask
 from bosquet.strategies.exploring import next_or_explored
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials

@@ -1,4 +1,4 @@
-"""BOinG: a random forest chooses where, a local Gaussian process what; BOinG+ also lets TuRBO try.
+"""BOinG: a random forest chooses where, a local Gaussian process what.
 
 D. Deng and M. Lindauer. Searching in the Forest for Local Bayesian Optimization. ECML/PKDD Workshop
 on Meta-Knowledge Transfer, PMLR 191, 2022; its supplement.
@@ -11,7 +11,7 @@ global level, random forest     ``models.forest``, searched by ``search.mixed``
 x_g, X_sub, Algorithm 1         ``search.subregion``
 n_min                           ``points_per_dimension`` times the variables of the largest path
 LGPGA, n_u inducing points      ``models.local_global``, ``n_inducing``
-c_fail, p_switch (B.2)          `Switching`
+c_fail, p_switch (B.2)          ``boing_plus``, ``switching``
 ==============================  ==============================================================
 
 One ask of BOinG; the supplement has the box of the third step, `search.subregion`::
@@ -22,12 +22,7 @@ One ask of BOinG; the supplement has the box of the third step, `search.subregio
     X_sub <- Algorithm 1 around x_g                          Appendix A    `subregion`
     LGPGA on the trials inside and a summary of the others   Appendix B.1  `local_model`
     x <- argmax EI in X_sub                                  local level   `improve`
-
-and of BOinG+::
-
-    with p_switch = 0.1 c_fail: the other engine             Eq. (1)       `Switching`
-    TuRBO: the largest X_sub of 20 random configurations     Appendix B.2  `_new_run`
-        an improvement, or a length below 2^-4, ends it                    `_going_on`
+    hardly any EI there: argmax EI near its best trial       ours          `_nearer`
 
 Where we differ by default, and why. Targets have the spread of the points inside, and those far
 above are compressed, so that the local model looks at local differences; but their zero is the mean
@@ -37,7 +32,9 @@ forest is trained on plain costs. On spaces with branches or discrete values eve
 one of the design, so that no branch is given up for ever. On conditional spaces the subregion lies
 on the path of x_g and the local model is that of `AddTree`, so that trials of other branches inform
 through the variables they share. Which path that is, a model of all branches says (`sharing`): a
-forest knows a branch by its own trials. Where they disagree, x_g is the model's.
+forest knows a branch by its own trials. Where they disagree, x_g is the model's. Where the local
+model sees nothing left to gain, EI is highest where it knows least, at the edge of X_sub: x is then
+sought near the best trial inside.
 """
 
 from __future__ import annotations
@@ -67,16 +64,22 @@ from bosquet.search.tree_path import Scored
 from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.base import Batch, Proposal, SequentialStrategy, Strategy, Task
-from bosquet.strategies.choosing import Ask, best_candidate, feasibility_of, first_free, incumbent
-from bosquet.strategies.exploring import explored, explores
+from bosquet.strategies.choosing import (
+    Ask,
+    Found,
+    best_candidate,
+    feasibility_of,
+    first_free,
+    incumbent,
+)
+from bosquet.strategies.exploring import IDLE, explored, explores
 from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.gp_strategy import initial_trials
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.published import SMAC, Noisy, Textbook, fit_published
-from bosquet.strategies.sharing import best_of_branches, joined, trials_on_path
-from bosquet.strategies.switching import Switching, switching
-from bosquet.strategies.turbo import Trust, Turbo, patience
+from bosquet.strategies.sharing import best_of_branches, joined, rows_on_path
+from bosquet.strategies.turbo import LEAST_LENGTH, current_run, patience, trust_region
 
 Inside = Bools
 LocalModel = Literal["lgpga", "local", "full"]
@@ -85,8 +88,6 @@ _GOOD = 10  # evaluated rows from which the global search starts
 _PERTURBED = 8  # evaluated rows that the local search perturbs
 _HIGH = 2.0  # standard deviations inside, beyond which targets are compressed
 _FARTHEST = 1e100  # standard deviations inside, whose square is still a float
-_SAMPLED = 20  # configurations whose subregions TuRBO chooses from
-_LEAST_LENGTH = 2.0**-4  # of TuRBO in a subregion
 # Of the authors' code, where the supplement says nothing.
 _RANDOM = 0.08447232371720552  # the probability that x_g is a random configuration
 _MOST_INSIDE = 0.5  # of the trials, unless that is at most 2 n_min
@@ -145,7 +146,7 @@ class BOinG(SequentialStrategy):
         n_complete = len(task.history.complete)
         if n_complete < max(self.least(task.space), initial_trials(task.space)):
             early = self.early or AddTree(explore_every=self.explore_every)
-            return [_by("gp", proposal) for proposal in early.propose(task, n, rng)]
+            return [by_engine("gp", proposal) for proposal in early.propose(task, n, rng)]
         return super().propose(task, n, rng)
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
@@ -153,7 +154,7 @@ class BOinG(SequentialStrategy):
             found: Proposal | None = None
             if explores(batch.task.space, batch.index, self.explore_every):
                 found = explored(batch, "every so often", rng)
-                found = None if found is None else _by("design", found)
+                found = None if found is None else by_engine("design", found)
             else:
                 found = self.next(batch.now, batch.taken, rng)
             if found is None:
@@ -168,9 +169,9 @@ class BOinG(SequentialStrategy):
         shared = None
         if not self.published and task.space.n_paths > 1:
             shared = best_of_branches(task, data, taken, rng)
-            n = 0 if shared is None else trials_on_path(task.space, data.X, shared.config)
+            n = 0 if shared is None else rows_on_path(task.space, data.X, shared.config).sum()
             if shared is not None and n < self.least(task.space):
-                return _by("gp", shared)
+                return by_engine("gp", shared)
         # Global level.
         forest = self.forest(task, data, rng)
         candidate = None
@@ -198,16 +199,45 @@ class BOinG(SequentialStrategy):
             best = float(level[inside].min())
             fitted = replace(fitted, posterior=Noisy(fitted.posterior), noise=0.0)
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
-        found = improve(Ask(task, fitted, best, good, taken, rng), region, feasibility)
+        ask = Ask(task, fitted, best, good, taken, rng)
+        found = improve(ask, region, feasibility)
+        why = "highest logei in the forest's subregion"
+        if found is not None and found[1] < IDLE and not self.published:
+            nearer = self._nearer(ask, data.X, level, region, feasibility)
+            if nearer is not None:
+                found, why = nearer, f"{why}, near its best trial: nothing else seems left to gain"
         if found is None:  # nothing new in the subregion: x_g itself is new
             config, value, why = candidate, None, f"best of {chosen_by}"
         else:
-            (config, value), why = found, "highest logei in the forest's subregion"
+            config, value = found
         n = int(inside.sum())
         about = {"volume": region.volume, "inside": n, "inducing": inducing}
         why = f"{why} ({n} of {len(inside)} trials inside)"
         memory = fitted.memory if shared is None else joined(fitted.memory, shared.memory)
-        return _by("boing", Proposal(config, value, why, memory, {"subregion": about}))
+        return by_engine("boing", Proposal(config, value, why, memory, {"subregion": about}))
+
+    def _nearer(
+        self,
+        ask: Ask[PathPosterior],
+        X: Array,
+        level: Array,
+        region: Region,
+        feasibility: Feasibility | None,
+    ) -> Found | None:
+        """The best point of a trust region inside the subregion, around the best trial there.
+
+        Its length is the one that TuRBO would have after the results since the forest came in.
+        """
+        space = ask.task.space
+        rows = np.flatnonzero(region.contains(X))
+        if not len(rows):
+            return None
+        centre = X[rows[np.argmin(level[rows])]]
+        tau = patience(space.tree.largest_dimension)
+        run = current_run(ask.task.history, self.least(space), tau, LEAST_LENGTH)
+        eta = ask.fitted.posterior.eta
+        trust = trust_region(local_covariance(space), eta, centre, run.trust.length, region)
+        return improve(ask, trust, feasibility)
 
     # -- the global level --------------------------------------------------------------------
 
@@ -315,85 +345,7 @@ class BOinG(SequentialStrategy):
         return z - z.mean(), variance / (1.0 + above) ** 2
 
 
-class BOinGPlus(BOinG):
-    """BOinG, which hands over to TuRBO more and more often the longer it finds nothing better.
-
-    TuRBO looks in the largest of 20 subregions, from the trials that are there, and hands back when
-    it has found something better, or in turn finds nothing.
-    """
-
-    name: ClassVar[str] = "boing+"
-
-    def next(self, task: Task, taken: Collection[Key], rng: np.random.Generator) -> Proposal | None:
-        dimension = task.space.tree.largest_dimension
-        state = switching(task.history, dimension)
-        run = self._going_on(task, state, dimension)
-        due = not self.published or state.due(collapsed=run is None)
-        if (state.next(rng) if due else state.engine) == "boing":
-            return super().next(task, taken, rng)
-        data = task.history.dataset()
-        run = run or self._new_run(task, data, rng)
-        rows = run.region.contains(data.X)
-        found = None
-        if rows.sum() > dimension:
-            inside = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
-            turbo = Turbo.paper() if self.published else Turbo()
-            found = turbo.step(task, inside, run.trust.length, taken, rng, run.region)
-        if found is None:  # a design of the subregion, or a change from what is taken there
-            found = self._drawn(task, run.region, taken, rng)
-        if found is None:
-            return super().next(task, taken, rng)
-        running = {"start": run.start, "region": run.region.to_json()}
-        return _by("turbo", replace(found, memory=found.memory | {"turbo": running}))
-
-    def _going_on(self, task: Task, state: Switching, dimension: int) -> _TurboRun | None:
-        """The run of the last trial, if that was TuRBO's and its region is not yet too small."""
-        history = task.history
-        if state.engine != "turbo":
-            return None
-        last = next(t for t in reversed(history.trials) if t.memory.get("engine") == "turbo")
-        running = last.memory["turbo"]
-        region = Region.from_json(task.space, running["region"])
-        before = [t for t in history.complete if t.number < running["start"]]
-        known = region.contains(task.space.to_unit([t.config for t in before]))
-        losses = [history.loss(t) for t, ok in zip(before, known, strict=True) if ok]
-        trust = Trust(best=min(losses, default=math.inf))
-        for trial in history.trials:
-            if trial.memory.get("turbo", {}).get("start") == running["start"]:
-                loss = history.loss(trial) if trial.state == "complete" else math.inf
-                trust = trust.after(loss, patience(dimension))
-        return None if trust.length < _LEAST_LENGTH else _TurboRun(running["start"], region, trust)
-
-    def _new_run(self, task: Task, data: Dataset, rng: np.random.Generator) -> _TurboRun:
-        """The largest of some sampled subregions."""
-        forest = self.forest(task, data, rng)
-        least = self.least_inside(task.space)
-        sampled = task.space.snap(rng.random((_SAMPLED, len(task.space))))
-        regions = [subregion(task.space, forest, x, data.X, least)[0] for x in sampled]
-        return _TurboRun(task.index, max(regions, key=lambda region: region.volume), Trust())
-
-    def _drawn(
-        self, task: Task, region: Region, taken: Collection[Key], rng: np.random.Generator
-    ) -> Proposal | None:
-        if task.candidates is not None:
-            return None
-        X = region.draw(50, rng)
-        found = first_free(task, [Scored(region.path, X, np.zeros(len(X)))], taken)
-        if found is None:
-            return None
-        return Proposal(found[0], why="a random point of TuRBO's subregion")
-
-
-@dataclass(frozen=True)
-class _TurboRun:
-    """TuRBO in a subregion, since the trial number ``start``."""
-
-    start: int
-    region: Region
-    trust: Trust
-
-
-def _by(engine: str, proposal: Proposal) -> Proposal:
+def by_engine(engine: str, proposal: Proposal) -> Proposal:
     """What an engine proposes: people read its name, and `switching` counts it."""
     told = {"engine": engine}
     return replace(proposal, about=proposal.about | told, memory=proposal.memory | told)

@@ -15,7 +15,7 @@ from bosquet.errors import NOTHING_LEFT
 from bosquet.space import Space
 from bosquet.strategies.base import Batch, Proposal, design
 
-_IDLE = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
+IDLE = math.log(1e-4)  # an expected improvement, in standard deviations of the targets
 
 
 def explores(space: Space, number: int, every: int | None) -> bool:
@@ -43,7 +43,7 @@ def next_or_explored(
     if found is None or every is None or batch.index % 2 == 0:
         return found
     gain = log_gain(found)
-    if gain is not None and gain < _IDLE:
+    if gain is not None and gain < IDLE:
         return explored(batch, "nothing seems left to gain", rng)
     return found
 

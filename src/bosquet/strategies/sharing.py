@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bosquet.arrays import Array, Index
+from bosquet.arrays import Array, Bools, Index
 from bosquet.data import Dataset, Key
 from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
@@ -42,10 +42,10 @@ def best_of_branches(
     return None if found is None else replace(found, memory=fitted.memory)
 
 
-def trials_on_path(space: Space, X: Array, config: Config) -> int:
-    """How many rows lie on the path of a configuration."""
+def rows_on_path(space: Space, X: Array, config: Config) -> Bools:
+    """Which rows lie on the path of a configuration."""
     nodes = space.tree.node_activity(space.to_unit([config]))
-    return int((space.tree.node_activity(X) == nodes).all(axis=1).sum())
+    return np.asarray((space.tree.node_activity(X) == nodes).all(axis=1))
 
 
 def thinned(space: Space, data: Dataset, most: int) -> Index:

@@ -23,9 +23,11 @@ One ask, for one trust region and one point at a time::
     x <- the minimum of a Thompson sample inside             `Turbo._sampled`
 
 Nothing is kept between asks: runs and counters are counted again from the history. Where we differ
-by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the region
-lies on the path of the run's best trial; the model is that of `AddTree`. Categories are not cut:
-only ordered variables have sides.
+by default: LogEI in the trust region instead of a Thompson sample. On conditional spaces the model
+of `AddTree` says which branch to look in (`sharing`), from the trials of all runs, and proposes
+there itself while this run has fewer than 5 d trials of it; then the region lies around the best of
+these; every twelfth trial is one of the design. Categories are not cut: only ordered variables have
+sides.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from bosquet.acquisition import thompson
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Bools
 from bosquet.data import Dataset, History, Key
 from bosquet.models.covariance import AdditivePosterior, Covariance, SpaceGP
 from bosquet.models.plain import plain
@@ -58,14 +60,17 @@ from bosquet.strategies.choosing import (
     first_free,
     incumbent,
 )
+from bosquet.strategies.exploring import explored, explores
 from bosquet.strategies.fitting import Fitted, fit_local
 from bosquet.strategies.local import improve, local_covariance
 from bosquet.strategies.options import one_of, whole
 from bosquet.strategies.published import TURBO, fit_published
+from bosquet.strategies.sharing import best_of_branches, joined, rows_on_path
 
 TurboAcquisition = Literal["logei", "thompson"]
 
 LEAST_LENGTH = 2.0**-7
+PER_BRANCH = 5  # trials per variable before a region of a branch is trusted; as n_min of BOinG
 _FIRST = 0.8
 _LONGEST = 1.6
 _SUCCESSES = 3  # in a row, to double the length
@@ -169,6 +174,8 @@ class Turbo(SequentialStrategy):
             posterior.
         most_points: at how many points ``"thompson"`` looks at most.
         least_length: the region restarts from a new design when its length falls below this.
+        explore_every: on conditional spaces every so many trials one is of the design, on a path
+            visited least; None: never.
         published: whether to take the Gaussian process of the paper's authors, and Sobol points.
     """
 
@@ -177,18 +184,20 @@ class Turbo(SequentialStrategy):
     acquisition: TurboAcquisition = "logei"
     most_points: int = 1000
     least_length: float = LEAST_LENGTH
+    explore_every: int | None = 12
     published: bool = False
 
     def __post_init__(self) -> None:
         one_of("acquisition", self.acquisition, get_args(TurboAcquisition))
         whole("most_points", self.most_points)
+        whole("explore_every", self.explore_every, 2, none=True)
         if not 0.0 < self.least_length < _FIRST:
             raise ValueError(f"least_length={self.least_length!r} must lie between 0 and {_FIRST}")
 
     @classmethod
     def paper(cls) -> Self:
         """Thompson sampling at min(100 d, 5000) Sobol points; the authors' Gaussian process."""
-        return cls(acquisition="thompson", most_points=5000, published=True)
+        return cls(acquisition="thompson", most_points=5000, explore_every=None, published=True)
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         task = batch.task
@@ -198,8 +207,36 @@ class Turbo(SequentialStrategy):
             return
         data = _since(task.history, run.start)
         length = run.trust.length
-        while found := self.step(batch.now, data, length, batch.taken, rng):
+        branches = task.space.n_paths > 1
+        while True:
+            if branches and explores(task.space, batch.index, self.explore_every):
+                found = explored(batch, "every so often", rng)
+            else:
+                found = self._next(batch.now, data, length, batch.taken, rng)
+            if found is None:
+                return
             yield found
+
+    def _next(
+        self,
+        task: Task,
+        data: Dataset,
+        length: float,
+        taken: Collection[Key],
+        rng: np.random.Generator,
+    ) -> Proposal | None:
+        """One step; on conditional spaces in the branch that a model of all branches chooses."""
+        if self.published or task.space.n_paths == 1:
+            return self.step(task, data, length, taken, rng)
+        shared = best_of_branches(task, task.history.dataset(), taken, rng)
+        if shared is None:
+            return self.step(task, data, length, taken, rng)
+        on = rows_on_path(task.space, data.X, shared.config)
+        d = task.space.tree.largest_dimension
+        if on.sum() < PER_BRANCH * d:
+            return shared
+        near = self.step(task, data, length, taken, rng, on)
+        return shared if near is None else replace(near, memory=joined(near.memory, shared.memory))
 
     def step(
         self,
@@ -208,13 +245,15 @@ class Turbo(SequentialStrategy):
         length: float,
         taken: Collection[Key],
         rng: np.random.Generator,
+        on: Bools | None = None,
         within: Region | None = None,
     ) -> Proposal | None:
-        """One proposal around the best of the data, and inside a region if there is one."""
+        """One proposal around the best of the data, or of the rows ``on``; inside a region."""
         covariance, fitted = self._fit(task, data)
         best, level = incumbent(fitted, data.X, observed=self.published)
         order = np.argsort(level, kind="stable")
-        region = trust_region(covariance, fitted.posterior.eta, data.X[order[0]], length, within)
+        centre = data.X[order[0] if on is None else order[on[order]][0]]
+        region = trust_region(covariance, fitted.posterior.eta, centre, length, within)
         if self.acquisition == "thompson":
             belief = fitted.posterior.additive.of(covariance.components_on(region.path))
             found = self._sampled(task, belief, region, taken, rng)
