@@ -5,9 +5,9 @@ from scipy.optimize import approx_fprime
 from bosquet.arrays import Index
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.cross import Cross
-from tests.kernels.test_sums import ALL, ETA, LINES, SOME
-from tests.kernels.test_sums import MEMBERS as SUMS
-from tests.kernels.test_sums import rows as rows
+from tests.kernels.test_gram import ALL, ETA, LINES, SOME
+from tests.kernels.test_gram import MEMBERS as SUMS
+from tests.kernels.test_gram import rows as rows
 
 KINDS: dict[Kind, Index] = {"se": SOME, "matern52": ALL}
 MEMBERS = SUMS | {

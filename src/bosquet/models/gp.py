@@ -21,7 +21,8 @@ import scipy
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.cross import Cross
-from bosquet.kernels.sums import Gram, Member
+from bosquet.kernels.gram import Gram
+from bosquet.kernels.sums import Member
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.nested import weighted_log_likelihood
@@ -56,14 +57,14 @@ class Block:
         self._learned = share > 0.0
         self._gram = Gram(self.members, X)
 
-    def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
-        """K with noise (lower triangle), and what its gradient needs."""
-        K, parts = self._gram.covariance(eta)
+    def covariance(self, eta: Array) -> Array:
+        """K with noise (lower triangle)."""
+        K = self._gram.covariance(eta)
         K.flat[:: len(K) + 1] += self._fixed + np.exp(eta[-1]) * self._share
-        return K, parts
+        return K
 
     def condition(self, eta: Array) -> Conditioned:
-        L, _ = cholesky(self.covariance(eta)[0])
+        L, _ = cholesky(self.covariance(eta))
         return Conditioned(
             X=self.X,
             rows={component.name: rows for component, rows in self.members},
@@ -91,7 +92,7 @@ class Block:
     def _log_likelihood(self, eta: Array, mean: float = 0.0) -> tuple[float, Array, Array, Array]:
         """The value, its gradients by eta, by K (the lower triangle) and by y."""
         y = self.y - mean
-        K, parts = self.covariance(eta)
+        K = self.covariance(eta)
         if self._weights is not None:
             value, W, by_y = weighted_log_likelihood(K, y, self._weights)
         else:
@@ -103,7 +104,7 @@ class Block:
             W *= -0.5
             W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
             by_y = -alpha
-        gradient = self._gram.pull_back(W, parts, eta)
+        gradient = self._gram.pull_back(W, eta)
         by_noise = (np.diag(W) * self._share)[self._learned]
         gradient[-1] += np.exp(eta[-1]) * float(by_noise.sum())
         return value, gradient, W, by_y
@@ -226,7 +227,7 @@ class AdditiveGP:
         eta = self.hyper.eta(theta)
         alpha, precision = np.empty(len(self.order)), np.empty(len(self.order))
         for group, block in zip(self._groups, self.blocks, strict=True):
-            L, _ = cholesky(block.covariance(eta)[0])
+            L, _ = cholesky(block.covariance(eta))
             precision[self.order[group]] = np.diag(inverse_from_cholesky(L))
             alpha[self.order[group]] = solve(L, block.y)
         if self._merged.repeated:
