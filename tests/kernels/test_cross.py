@@ -46,8 +46,8 @@ def test_gradient_by_the_coordinates(name, rows):
     queries = rng.random((2, 3))
     cross = Cross(MEMBERS[name], rows, ETA)
     _, slopes = cross.with_slopes(queries)
-    for weights in (rng.normal(size=7), rng.normal(size=(2, 7))):
-        found = slopes.times(weights)
+    both = rng.normal(size=7), rng.normal(size=(2, 7))
+    for weights, found in zip(both, slopes.times(*both), strict=True):
         for i, w in enumerate(np.broadcast_to(weights, (2, 7))):
 
             def value(x, i=i, w=w):

@@ -69,10 +69,12 @@ class GoodPlaces:
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """The weighted log density at rows that lie on one path."""
         own = self._on(tuple(path))
-        x = X[:, own.indices]
-        pieces = 1 + x.size * own.centres.shape[1] // _CACHED
-        parts = [own.density(part)[0] for part in np.array_split(x, pieces)]
-        return np.asarray(self._weight * np.log(np.vstack(parts)).sum(axis=1))
+        density = np.empty((len(X), len(own.indices)))
+        step = max(_CACHED // max(own.centres.size, 1), 1)
+        for start in range(0, len(X), step):
+            piece = slice(start, start + step)
+            density[piece] = own.density(X[piece, own.indices])[0]
+        return np.asarray(self._weight * np.log(density, out=density).sum(axis=1))
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""

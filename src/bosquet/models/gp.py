@@ -60,18 +60,26 @@ class Block:
     def covariance(self, eta: Array) -> Array:
         """K with noise (lower triangle)."""
         K = self._gram.covariance(eta)
-        K.flat[:: len(K) + 1] += self._fixed + np.exp(eta[-1]) * self._share
+        K.flat[:: len(K) + 1] += self._noise(eta)
         return K
 
-    def condition(self, eta: Array) -> Conditioned:
-        L, _ = cholesky(self.covariance(eta))
-        return Conditioned(
+    def _noise(self, eta: Array) -> Array:
+        return np.asarray(self._fixed + np.exp(eta[-1]) * self._share)
+
+    def condition(self, eta: Array) -> tuple[Conditioned, Array]:
+        """What is known then, and the posterior mean at the rows."""
+        K = self.covariance(eta)
+        L, _ = cholesky(K)
+        alpha = solve(L, self.y)
+        conditioned = Conditioned(
             X=self.X,
             rows={component.name: rows for component, rows in self.members},
             nodes={component.node for component, _ in self.members},
             L=L,
-            alpha=solve(L, self.y),
+            alpha=alpha,
         )
+        K.flat[:: len(K) + 1] -= self._noise(eta)
+        return conditioned, np.asarray(scipy.linalg.blas.dsymv(1.0, K, alpha, lower=1))
 
     def log_likelihood(self, eta: Array, mean: float) -> tuple[float, Array, float]:
         """log N(y; mean, K), its gradient by eta and its slope by the mean."""
@@ -86,7 +94,7 @@ class Block:
         for component, rows in self.members:
             cross = Cross([(component, rows)], self.X, eta)
             slopes = cross.with_slopes(self.X[rows])[1]
-            by_rows[rows] += 2.0 * slopes.times(W[rows])  # rows enter K on both sides
+            by_rows[rows] += 2.0 * slopes.times(W[rows])[0]  # rows enter K on both sides
         return value, gradient, by_y, by_rows
 
     def _log_likelihood(self, eta: Array, mean: float = 0.0) -> tuple[float, Array, Array, Array]:
@@ -209,7 +217,11 @@ class AdditiveGP:
 
     def posterior(self, theta: Array) -> Posterior:
         eta = self.hyper.eta(theta)
-        return Posterior(self.components, eta, [block.condition(eta) for block in self.blocks])
+        conditioned, means = [], np.empty(len(self.order))
+        for group, block in zip(self._groups, self.blocks, strict=True):
+            known, means[self.order[group]] = block.condition(eta)
+            conditioned.append(known)
+        return Posterior(self.components, eta, conditioned, means[self._merged.of_given])
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
