@@ -5,6 +5,8 @@ from scipy.optimize import approx_fprime
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature
 from bosquet.kernels.gram import Gram
+from bosquet.kernels.stationary import SHAPES
+from bosquet.kernels.sums import shape
 
 LINES = (Feature(0, "difference"), Feature(1, "difference"))
 MIXED = (*LINES, Feature(2, "overlap"))
@@ -106,6 +108,21 @@ def test_groups_are_pooled_one_by_one(rows, monkeypatch):
     whole = Gram(members, rows).covariance(ETA)
     monkeypatch.setattr("bosquet.kernels.layout.SMALL", 15)  # only the one of three rows
     np.testing.assert_allclose(Gram(members, rows).covariance(ETA), whole, atol=1e-14)
+
+
+def test_a_shape_of_ones_own_is_evaluated_piece_by_piece(monkeypatch):
+    def root(r2):
+        return 1.0 / (1.0 + r2), -1.0 / (1.0 + r2) ** 2
+
+    monkeypatch.setitem(SHAPES, "rational", root)
+    monkeypatch.setattr("bosquet.kernels.sums.CACHED", 3)
+    r2 = np.linspace(0.0, 2.0, 8)
+    alone, both, slope = r2.copy(), r2.copy(), np.empty(8)
+    shape("rational", alone)
+    shape("rational", both, slope)
+    for found in (alone, both):
+        np.testing.assert_allclose(found, root(r2)[0])
+    np.testing.assert_allclose(slope, root(r2)[1])
 
 
 def test_no_components_are_a_covariance_of_nothing(rows):

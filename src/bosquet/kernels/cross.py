@@ -22,7 +22,7 @@ from bosquet.kernels.sums import Member, shape, slices
 
 SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 _ENOUGH = 4  # components of one ordered variable and the same rows, to be taken together
-TOGETHER = 1 << 14  # differences by feature, up to which fewer calls count for more than their sum
+TOGETHER = 1 << 16  # differences by feature, up to which fewer calls count for more than their sum
 
 
 _Sum = tuple[Array, Array]

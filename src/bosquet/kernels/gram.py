@@ -33,7 +33,8 @@ class Gram:
     def __init__(self, members: Sequence[Member], X: Array) -> None:
         self._n = n = len(X)
         shaped = sorted((m for m in members if m[0].kind != "constant"), key=layout.in_order)
-        groups = [Group(list(group)) for _, group in groupby(shaped, key=layout.place)]
+        pairs_of = layout.Pairs()
+        groups = [Group(list(group), pairs_of) for _, group in groupby(shaped, key=layout.place)]
         groups.sort(key=lambda group: (group.kind, not group.small))
         constants = [m for m in members if m[0].kind == "constant"]
         components = [c for group in groups for c in group.components]
@@ -45,7 +46,7 @@ class Gram:
         self._of_lengths, self._factors = of, -2.0 * ratios[of]
 
         pairs = [group.summed for group in groups]
-        pairs += [layout.pairs_of(rows) for _, rows in constants]
+        pairs += [pairs_of(rows) for _, rows in constants]
         self._flat = np.concatenate([_NONE, *(i + n * j for i, j in pairs)])
         self._twice = np.concatenate([_NONE, *(np.where(i == j, 1.0, 2.0) for i, j in pairs)])
         self._of_constants = np.array([len(i) for i, _ in pairs[len(groups) :]], dtype=np.int64)

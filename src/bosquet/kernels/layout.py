@@ -46,10 +46,24 @@ class Rooms(NamedTuple):
     """Of the covariance, by pair; those of small groups by component and pair."""
 
 
+class Pairs:
+    """The pairs of rows; components that are active on the same rows have the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[Index, Index]] = {}
+
+    def __call__(self, rows: Index) -> tuple[Index, Index]:
+        key = rows.tobytes()
+        if key not in self._known:
+            i, j = np.tril_indices(len(rows))
+            self._known[key] = rows[i], rows[j]
+        return self._known[key]
+
+
 class Group:
     """Components of one kind that are active on the same rows."""
 
-    def __init__(self, members: Sequence[Member]) -> None:
+    def __init__(self, members: Sequence[Member], pairs_of: Pairs) -> None:
         self.components = [component for component, _ in members]
         self.kind: str = self.components[0].kind
         self.pairs = i, j = pairs_of(members[0][1])
@@ -215,11 +229,6 @@ def _together(places: list[int]) -> list[int] | slice:
     first = places[0]
     follow = places == list(range(first, first + len(places)))
     return slice(first, first + len(places)) if follow else places
-
-
-def pairs_of(rows: Index) -> tuple[Index, Index]:
-    i, j = np.tril_indices(len(rows))
-    return rows[i], rows[j]
 
 
 def in_order(member: Member) -> tuple[str, bytes, int, list[int]]:

@@ -18,7 +18,7 @@ Member = tuple[Component, Index]
 """A component and the rows where it is active, ascending."""
 
 
-_CACHED = 1 << 14  # entries of a piece that is shaped at a time: several of them fit in a cache
+CACHED = 1 << 14  # entries of a piece that is shaped at a time: several of them fit in a cache
 
 
 def slices(sizes: Sequence[int]) -> list[slice]:
@@ -28,7 +28,7 @@ def slices(sizes: Sequence[int]) -> list[slice]:
 
 def shape(kind: str, inside: Array, slope: Array | None = None) -> None:
     """Writes the covariance over what is inside it, and its slope if wanted, piece by piece."""
-    step = max(1, _CACHED * len(inside) // max(inside.size, 1))
+    step = max(1, CACHED * len(inside) // max(inside.size, 1))
     for start in range(0, len(inside), step):
         piece = inside[start : start + step]
         of_piece = None if slope is None else slope[start : start + step]

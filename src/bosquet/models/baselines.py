@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -153,19 +154,25 @@ class ArcCovariance(FlatCovariance):
     def embedding(self, active: Bools) -> Embedding:
         return _ArcOnPath(self, active)
 
+    @cached_property
+    def missing(self) -> Array:
+        """A row of which nothing is active, embedded: (1, D)."""
+        d = len(self.space)
+        return self.embed(np.full((1, d), FILLER), np.zeros(d, dtype=bool))
+
 
 class _ArcOnPath(Embedding):
     """On one path most arcs are missing in every row: they are not computed."""
 
     def __init__(self, covariance: ArcCovariance, active: Bools) -> None:
         super().__init__(covariance, active)
-        d = len(active)
-        bent = covariance.bent
-        self._missing = covariance.embed(np.full((1, d), FILLER), np.zeros(d, dtype=bool))
-        self._plain = np.setdiff1d(np.flatnonzero(active), bent)
-        self._sines = np.array([i for i in bent if active[i]], dtype=np.int64)
-        self._cosines = np.array([d + k for k, i in enumerate(bent) if active[i]], dtype=np.int64)
-        self._bend = covariance.bend
+        here = active[covariance.bent]
+        self._missing, self._bend = covariance.missing, covariance.bend
+        self._sines = np.array(covariance.bent, dtype=np.int64)[here]
+        self._cosines = len(active) + np.flatnonzero(here)
+        plain = active.copy()
+        plain[self._sines] = False
+        self._plain = np.flatnonzero(plain)
 
     def __call__(self, X: Array) -> Array:
         embedded = np.repeat(self._missing, len(X), axis=0)

@@ -115,6 +115,14 @@ class SpaceGP:
         self._given = X, z, noise, weights
         self._gp = covariance.on_rows(X, z, noise, weights)
 
+    def with_targets(self, z: Array, noise: Array) -> SpaceGP:
+        """The same of other targets at the same rows, with noise known where it was known."""
+        other = SpaceGP.__new__(SpaceGP)
+        X, _, _, weights = self._given
+        other._covariance, other._given = self._covariance, (X, z, noise, weights)
+        other._gp = self._gp.with_targets(z, noise)
+        return other
+
     @property
     def hyper(self) -> Hyperparameters:
         return self._covariance.hyper
@@ -177,7 +185,7 @@ class SpacePosterior:
         belief = self.additive.of(self._covariance.components_on(path))
         if not self._covariance.embeds:
             return belief
-        active = np.isin(self._covariance.space.tree.node_of_dimension, path)
+        active = np.array([d.node in path for d in self._covariance.space.dimensions])
         return Embedded(self._covariance.embedding(active), belief)
 
     def joint(self, X: Array) -> tuple[Array, Array]:

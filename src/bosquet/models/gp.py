@@ -14,6 +14,7 @@ then lies together in memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import scipy
@@ -56,6 +57,12 @@ class Block:
         self._fixed, self._share = fixed, share
         self._learned = share > 0.0
         self._gram = Gram(self.members, X)
+
+    def with_targets(self, y: Array, fixed: Array, share: Array) -> Block:
+        """Other targets at the same rows, some of them learned as before."""
+        other = copy(self)
+        other.y, other._fixed, other._share = y, fixed, share
+        return other
 
     def covariance(self, eta: Array) -> Array:
         """K with noise (lower triangle)."""
@@ -146,7 +153,8 @@ class AdditiveGP:
         self.hyper = hyper
         self._weights = weights
         noise = np.full(len(y), np.nan) if noise is None else noise
-        self._merged = merged = merge(np.column_stack([X, Z]), y, noise)
+        self._rows = np.column_stack([X, Z])
+        self._merged = merged = merge(self._rows, y, noise)
         X, Z = X[merged.first], Z[merged.first]
         self.order = np.lexsort((~Z)[:, ::-1].T)  # by activity, in the order of the nodes
         self._groups = list(_connected(Z[self.order], {c.node for c in self.components}))
@@ -162,6 +170,20 @@ class AdditiveGP:
             )
             for rows in (self.order[group] for group in self._groups)
         ]
+
+    def with_targets(self, y: Array, noise: Array) -> AdditiveGP:
+        """The same of other targets at the same rows, with noise known where it was known.
+
+        What covariances are computed with is shared.
+        """
+        other = copy(self)
+        other._merged = merged = merge(self._rows, y, noise)
+        pairs = zip(self.blocks, (self.order[group] for group in self._groups), strict=True)
+        other.blocks = [
+            block.with_targets(merged.y[rows], merged.fixed[rows], merged.share[rows])
+            for block, rows in pairs
+        ]
+        return other
 
     # -- fitting -----------------------------------------------------------------------------
 
