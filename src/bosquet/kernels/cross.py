@@ -229,9 +229,12 @@ class Cross:
         """(m, n)"""
         cross = np.empty((len(X), len(self._level)))
         cross[:] = self._level
-        for kind, part, _ in self._parts:
-            for term in part.summed_by(len(X)):
-                _add_up(kind, term, X, cross)
+        terms = [(kind, one) for kind, part, _ in self._parts for one in part.summed_by(len(X))]
+        # Kept from one to the next: fresh memory costs more than what is computed.
+        largest = max((one.size for _, one in terms), default=0)
+        room = np.empty(min(max(SUMMED, largest), len(X) * largest))
+        for kind, one in terms:
+            _add_up(kind, one, X, cross, room)
         return cross
 
     def with_slopes(self, X: Array) -> tuple[Array, Slopes]:
@@ -261,13 +264,12 @@ class Slopes:
         return [gradient for _, gradient in sums]
 
 
-def _add_up(kind: str, part: Singles | _Terms | _Term, X: Array, cross: Array) -> None:
+def _add_up(kind: str, part: Singles | _Terms | _Term, X: Array, cross: Array, room: Array) -> None:
     """Adds the covariances of queries with rows, some queries at a time."""
-    step = max(1, min(SUMMED // max(part.size, 1), len(X)))
-    room = np.empty((step, part.size))  # kept: fresh memory costs more than what is computed
+    step = max(1, min(SUMMED // part.size, len(X)))
     for start in range(0, len(X), step):
         queries = X[start : start + step]
-        entries = room[: len(queries)]
+        entries = room[: len(queries) * part.size].reshape(len(queries), part.size)
         part.inside(queries, entries)
         shape(kind, entries)
         part.add(entries, cross[start : start + step])
