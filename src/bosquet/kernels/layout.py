@@ -19,7 +19,7 @@ from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature, pair_distances
 from bosquet.kernels.stationary import PROPORTIONAL
-from bosquet.kernels.sums import Member
+from bosquet.kernels.sums import CACHED, Member
 
 SMALL = 1 << 9  # squared distances of a group that shares its calls with others
 ZEROS = 1 << 13  # products with zero, up to which one call instead of two is faster
@@ -135,7 +135,7 @@ class Part:
         self._variances, self._by_variance = rooms.variances.take(n)
         self._units, slopes = rooms.entries.take(n, n_pairs)
         self._slopes = self._units if group.kind in PROPORTIONAL else slopes
-        self._weighted = np.empty((n, n_pairs))
+        self._room = np.empty((min(max(CACHED // n_pairs, 1), n), n_pairs))
         self._sums, self._by_pair = rooms.sums.take(n_pairs)
         # A feature that several lumps have is computed once.
         features = list(dict.fromkeys(name for lump in group.lumps for name in lump.features))
@@ -147,7 +147,7 @@ class Part:
                 *rooms.weights.take(*lump.shape),
                 distances[_together([place[name] for name in lump.features])],
                 self._units[lump.rows],
-                self._weighted[lump.rows],
+                self._slopes[lump.rows],
             )
             for lump in group.lumps
         ]
@@ -161,12 +161,15 @@ class Part:
 
     def pull_back(self) -> None:
         np.dot(self._units, self._by_pair, out=self._by_variance)
-        np.multiply(self._slopes, self._by_pair, out=self._weighted)
-        for single, _, by_weight, features, _, weighted in self._products:
-            if single:
-                np.einsum("cp,cp->c", weighted, features, out=by_weight[:, 0])
-            else:
-                np.dot(weighted, features.T, out=by_weight)
+        for single, _, by_weight, features, _, slopes in self._products:
+            for start in range(0, len(slopes), len(self._room)):  # what is in the cache at a time
+                some = slice(start, start + len(self._room))
+                room = self._room[: len(slopes[some])]
+                weighted = np.multiply(slopes[some], self._by_pair, out=room)
+                if single:
+                    np.einsum("cp,cp->c", weighted, features[some], out=by_weight[some, 0])
+                else:
+                    np.dot(weighted, features.T, out=by_weight[some])
 
 
 class _Product(NamedTuple):
@@ -179,7 +182,7 @@ class _Product(NamedTuple):
     features: Array
     """(features, pairs) squared distances."""
     inside: Array
-    weighted: Array
+    slopes: Array
     """(components, pairs), rows of those of the part."""
 
 
