@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy
 
@@ -17,12 +19,12 @@ def cholesky(K: Array) -> tuple[Array, float]:
     Only the lower triangle of K is read. Raises LinAlgError when even a large jitter does not
     help, or K is not finite.
     """
-    level = float(np.mean(np.diag(K)))
+    level = float(K.trace()) / max(len(K), 1)
     factor, info = scipy.linalg.lapack.dpotrf(K, lower=1, clean=1)
-    if info == 0 and np.isfinite(level):
+    if info == 0 and math.isfinite(level):
         return factor, 0.0
     relative = _FIRST_JITTER
-    while relative <= _LAST_JITTER and np.isfinite(level):
+    while relative <= _LAST_JITTER and math.isfinite(level):
         jitter = relative * level
         factor, info = scipy.linalg.lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1, clean=1)
         if info == 0:
@@ -39,11 +41,18 @@ def inverse_from_cholesky(L: Array) -> Array:
     return np.asarray(inverse)
 
 
-def solve_lower(L: Array, right: Array, *, transposed: bool = False) -> Array:
-    """L^-1 right, or L'^-1 right; fastest when L is in Fortran order, as `cholesky` returns it."""
+def solve_lower(
+    L: Array, right: Array, *, transposed: bool = False, overwrite: bool = False
+) -> Array:
+    """L^-1 right, or L'^-1 right; fastest when L is in Fortran order, as `cholesky` returns it.
+
+    With ``overwrite`` the solution may take the place of ``right``, if that is in Fortran order.
+    """
     if not len(L):  # which LAPACK refuses
         return np.asarray(right, dtype=float)
-    solution, info = scipy.linalg.lapack.dtrtrs(L, right, lower=1, trans=int(transposed))
+    solution, info = scipy.linalg.lapack.dtrtrs(
+        L, right, lower=1, trans=int(transposed), overwrite_b=int(overwrite)
+    )
     if info != 0:
         raise np.linalg.LinAlgError("the Cholesky factor is singular")
     return np.asarray(solution)

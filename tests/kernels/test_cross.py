@@ -5,9 +5,9 @@ from scipy.optimize import approx_fprime
 from bosquet.arrays import Index
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.cross import Cross
-from tests.kernels.test_sums import ALL, ETA, LINES, SOME
-from tests.kernels.test_sums import MEMBERS as SUMS
-from tests.kernels.test_sums import rows as rows
+from tests.kernels.test_gram import ALL, ETA, LINES, SOME
+from tests.kernels.test_gram import MEMBERS as SUMS
+from tests.kernels.test_gram import rows as rows
 
 KINDS: dict[Kind, Index] = {"se": SOME, "matern52": ALL}
 MEMBERS = SUMS | {
@@ -46,8 +46,8 @@ def test_gradient_by_the_coordinates(name, rows):
     queries = rng.random((2, 3))
     cross = Cross(MEMBERS[name], rows, ETA)
     _, slopes = cross.with_slopes(queries)
-    for weights in (rng.normal(size=7), rng.normal(size=(2, 7))):
-        found = slopes.times(weights)
+    both = rng.normal(size=7), rng.normal(size=(2, 7))
+    for weights, found in zip(both, slopes.times(*both), strict=True):
         for i, w in enumerate(np.broadcast_to(weights, (2, 7))):
 
             def value(x, i=i, w=w):

@@ -48,6 +48,9 @@ def test_beliefs_equal_the_dense_ones(name, make_space):
     covariance = MODELS[name](make_space())
     X, z, theta, posterior = fitted(covariance)
     K = kernel(covariance, theta, X, X) + (1e-2 + 1e-10) * np.eye(len(X))
+    at_rows = kernel(covariance, theta, X, X) @ np.linalg.solve(K, z)
+    np.testing.assert_allclose(posterior.known_means(X.copy()), at_rows, atol=1e-8)
+    assert posterior.known_means(X[1:]) is None
     for config in covariance.space.sample(5, 6):
         q = covariance.space.to_unit(config)[None]
         mean, variance = posterior.on_path(covariance.space.path(config)).moments(q)

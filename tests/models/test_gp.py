@@ -183,6 +183,35 @@ def test_posterior_equals_the_dense_one(case):
         np.testing.assert_allclose(variance, expected, rtol=1e-7)
 
 
+def test_means_at_the_rows_of_the_model(case):
+    """In the order in which they were given, repeats included, and whatever is pending."""
+    _, components, hyper, theta, X, Z, y, noise, rng = case
+    again = np.append(rng.permutation(len(y)), [0, 3, 3])
+    X, Z, y, noise = X[again], Z[again], rng.normal(size=len(again)), noise[again]
+    K = dense(components, theta, X, Z, X, Z)
+    posterior = AdditiveGP(components, hyper, X, Z, y, noise).posterior(theta)
+    expected = K @ np.linalg.solve(K + noise_diagonal(noise, theta), y)
+    for one in (posterior, posterior.with_pending(X[:2], Z[:2])):
+        np.testing.assert_allclose(one.means, expected, atol=1e-8)
+
+
+def test_other_targets_at_the_same_rows(case):
+    _, components, hyper, theta, X, Z, y, noise, rng = case
+    X, Z, y, noise = (np.concatenate([one, one[:3]]) for one in (X, Z, y, noise))
+    other, spoiled = rng.normal(size=len(y)), 2.0 * noise
+    model = AdditiveGP(components, hyper, X, Z, y, noise)
+    before = model.log_likelihood(theta)
+    expected = AdditiveGP(components, hyper, X, Z, other, spoiled)
+    found = model.with_targets(other, spoiled)
+    for one, as_one in zip(
+        found.log_likelihood(theta), expected.log_likelihood(theta), strict=True
+    ):
+        np.testing.assert_array_equal(one, as_one)
+    np.testing.assert_array_equal(found.posterior(theta).means, expected.posterior(theta).means)
+    np.testing.assert_array_equal(found.leave_one_out(theta), expected.leave_one_out(theta))
+    assert model.log_likelihood(theta)[0] == before[0]
+
+
 def test_components_add_up_and_match_the_dense_ones(case):
     space, components, hyper, theta, X, Z, y, noise, rng = case
     K = dense(components, theta, X, Z, X, Z) + noise_diagonal(noise, theta)

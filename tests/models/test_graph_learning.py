@@ -112,7 +112,7 @@ def test_edge_marginals_are_those_of_enumeration():
             return super().__call__(cliques, state.lengths, state.noise)
 
     fixed = Fixed(space, X, z, np.full(12, np.nan), "se")
-    learning = GraphLearning(edge_probability=p, likelihoods=30_000)
+    learning = GraphLearning(edge_probability=p, likelihoods=10_000)
     learned = learn_graph(space, fixed, state, learning, np.random.default_rng(0))
     for edge in pairs:
         assert learned.marginals[edge] == pytest.approx(totals[edge] / weights, abs=0.03)

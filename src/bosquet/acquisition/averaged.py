@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,22 +40,27 @@ class AveragedLogEI:
     log_weights: Array | None = None
     """Of the beliefs; None: they are alike."""
 
+    @cached_property
+    def _stacked(self) -> LogEI:
+        best = np.array([sample.best for sample in self.samples])
+        noise = np.array([sample.noise for sample in self.samples])
+        return LogEI(best[:, None], noise[:, None])
+
     def value(self, mean: Array, variance: Array) -> Array:
-        rows = zip(self.samples, mean, variance, strict=True)
-        return np.asarray(np.logaddexp.reduce(self._weighted([s.value(m, v) for s, m, v in rows])))
+        weighted = self._stacked.value(mean, variance) + self._log_shares
+        return np.asarray(np.logaddexp.reduce(weighted))
 
     def with_gradient(
         self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
     ) -> tuple[Array, Array]:
-        rows = zip(self.samples, mean, variance, by_mean, by_variance, strict=True)
-        values, slopes = zip(*(one.with_gradient(*moments) for one, *moments in rows), strict=True)
-        weighted = self._weighted(values)
+        values, slopes = self._stacked.with_gradient(mean, variance, by_mean, by_variance)
+        weighted = values + self._log_shares
         value = np.asarray(np.logaddexp.reduce(weighted))
         share = np.exp(weighted - value)[:, :, None]  # of each belief in the improvement
-        return value, np.asarray(np.sum(share * np.array(slopes), axis=0))
+        return value, np.asarray(np.sum(share * slopes, axis=0))
 
-    def _weighted(self, values: Sequence[Array]) -> Array:
-        """Log-improvements plus log-weights: (s, m)."""
+    @property
+    def _log_shares(self) -> float | Array:
         if self.log_weights is None:
-            return np.asarray(np.array(values) - np.log(len(values)))
-        return np.asarray(np.array(values) + self.log_weights[:, None])
+            return -float(np.log(len(self.samples)))
+        return self.log_weights[:, None]

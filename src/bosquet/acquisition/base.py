@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -31,22 +32,30 @@ class LogEI:
     Else a point that is known as well as the noise allows would be asked for again and again.
     """
 
-    best: float
-    noise: float = 0.0
+    best: float | Array
+    noise: float | Array = 0.0
+    """Both may be columns, for beliefs that are stacked."""
+
+    @cached_property
+    def _exact(self) -> bool:
+        return not np.any(self.noise)
 
     def value(self, mean: Array, variance: Array) -> Array:
-        return log_ei(mean, variance, self.best) + np.log1p(-self._known(variance))
+        value = log_ei(mean, variance, self.best)
+        return value if self._exact else value + np.log1p(-self._known(variance))
 
     def with_gradient(
         self, mean: Array, variance: Array, by_mean: Array, by_variance: Array
     ) -> tuple[Array, Array]:
         values, gradients = log_ei_gradient(mean, variance, self.best, by_mean, by_variance)
+        if self._exact:
+            return values, gradients
         known = self._known(variance)
         slope = 0.5 * known / ((1.0 - known) * (variance + self.noise))
-        return values + np.log1p(-known), gradients + slope[:, None] * by_variance
+        return values + np.log1p(-known), gradients + slope[..., None] * by_variance
 
     def _known(self, variance: Array) -> Array:
-        return np.sqrt(self.noise / (variance + self.noise))
+        return np.asarray(np.sqrt(self.noise / (variance + self.noise)))
 
 
 @dataclass(frozen=True)

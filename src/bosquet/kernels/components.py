@@ -63,13 +63,6 @@ class Component:
             inside += w * f.distance(a, b)
         return inside + v if self.kind == "constant" else v * SHAPES[self.kind](inside)[0]
 
-    def pair_features(self, A: Array, B: Array) -> Array:
-        """Squared distances by feature, for pairs of rows (row by row of A and B): (features, n).
-
-        They do not depend on eta.
-        """
-        return np.array([f.distance(A[:, f.dimension], B[:, f.dimension]) for f in self.features])
-
     def weights(self, eta: Array) -> Array:
         """1 / l_f^2 of each feature."""
         return np.exp(-2.0 * eta[list(self.lengths)])

@@ -22,7 +22,11 @@ from bosquet.kernels.sums import Member, shape, slices
 
 SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 _ENOUGH = 4  # components of one ordered variable and the same rows, to be taken together
-TOGETHER = 1 << 14  # differences by feature, up to which fewer calls count for more than their sum
+TOGETHER = 1 << 16  # differences by feature, up to which fewer calls count for more than their sum
+
+
+_Sum = tuple[Array, Array]
+"""Weights of the rows, (n,) or (m, n), and the gradient that is added to, (m, d)."""
 
 
 class Singles:
@@ -37,6 +41,9 @@ class Singles:
         self._root = np.sqrt([c.weights(eta)[0] for c in components])
         self._rows = (self._root * X[rows][:, self._dimensions]).T.copy()  # by component
 
+    def summed_by(self, _: int) -> Sequence[Singles]:
+        return (self,)
+
     def inside(self, X: Array, out: Array) -> None:
         gap = out.reshape(len(X), *self._rows.shape)
         np.subtract((self._root * X[:, self._dimensions])[:, :, None], self._rows, out=gap)
@@ -46,12 +53,15 @@ class Singles:
         """Adds covariances by component and row to those by row."""
         cross[:, self._at] += self.variances @ entries.reshape(len(entries), *self._rows.shape)
 
-    def add_slope(self, X: Array, slope: Array, weights: Array, gradient: Array) -> None:
-        """Adds d/dx of sum_j cross[., j] weights[., j], (m, d)."""
-        weighted = slope.reshape(len(X), *self._rows.shape) * weights[..., None, self._at]
-        pull = (self._root * X[:, self._dimensions]) * weighted.sum(axis=2)
-        pull -= np.einsum("mkj,kj->mk", weighted, self._rows)
-        np.add.at(gradient.T, self._dimensions, ((2.0 * self._root * self.variances) * pull).T)
+    def add_slope(self, X: Array, slope: Array, sums: Sequence[_Sum]) -> None:
+        """Adds d/dx of sum_j cross[., j] weights[., j], (m, d), for each of some weights."""
+        slope = slope.reshape(len(X), *self._rows.shape)
+        queries = self._root * X[:, self._dimensions]
+        for weights, gradient in sums:
+            weighted = slope * weights[..., None, self._at]
+            pull = queries * weighted.sum(axis=2)
+            pull -= np.einsum("mkj,kj->mk", weighted, self._rows)
+            np.add.at(gradient.T, self._dimensions, ((2.0 * self._root * self.variances) * pull).T)
 
     def of_each(self, queries: Sequence[Array], n: int) -> Iterator[tuple[Index, Array]]:
         """Of every component at queries of its own, its covariance with all of n rows.
@@ -78,6 +88,7 @@ class _Term:
 
     def __init__(self, member: Member, X: Array, eta: Array) -> None:
         component, rows = member
+        self.size = len(rows)
         self._at, (self._v,) = _columns(rows), _variances([component], eta)
         pairs = list(zip(component.features, component.weights(eta).tolist(), strict=True))
         ordered = [(f.dimension, w) for f, w in pairs if f.kind == "difference"]
@@ -107,10 +118,12 @@ class _Term:
     def add(self, entries: Array, cross: Array) -> None:
         cross[:, self._at] += self._v * entries
 
-    def add_slope(self, X: Array, slope: Array, weights: Array, gradient: Array) -> None:
-        if self._dimensions:
+    def add_slope(self, X: Array, slope: Array, sums: Sequence[_Sum]) -> None:
+        if not self._dimensions:
+            return
+        queries = self._root * X[:, self._dimensions]
+        for weights, gradient in sums:
             weighted = slope * weights[..., self._at]
-            queries = self._root * X[:, self._dimensions]
             pull = queries * weighted.sum(axis=1)[:, None] - weighted @ self._rows
             gradient[:, self._dimensions] += (2.0 * self._v * self._root) * pull
 
@@ -144,6 +157,10 @@ class _Terms:
         terms = [_Term(member, X, eta) for member in members]
         return list(zip(terms, self._entries, strict=True))
 
+    def summed_by(self, n: int) -> Sequence[_Terms | _Term]:
+        """What is to be evaluated for n queries: where they are many, one term after the other."""
+        return (self,) if self._few(n) else [term for term, _ in self._apart]
+
     def _few(self, n: int) -> bool:
         return len(self._v) > 1 and n * self._rows.size <= TOGETHER
 
@@ -167,17 +184,17 @@ class _Terms:
             for term, stretch in self._apart:
                 term.add(entries[:, stretch], cross)
 
-    def add_slope(self, X: Array, slope: Array, weights: Array, gradient: Array) -> None:
+    def add_slope(self, X: Array, slope: Array, sums: Sequence[_Sum]) -> None:
         if not self._few(len(X)):
             for term, stretch in self._apart:
-                term.add_slope(X, slope[:, stretch], weights, gradient)
+                term.add_slope(X, slope[:, stretch], sums)
             return
         k = self._ordered
         dimensions = self._dimensions[:k]
         by_feature = self._by_row(slope) @ (2.0 * self._v * self._weights[:k]).T
-        by_feature *= weights[..., None]
-        gap = X[:, None, dimensions] - self._rows[:, :k]
-        gradient[:, dimensions] += np.einsum("mjf,mjf->mf", by_feature, gap)
+        by_feature *= X[:, None, dimensions] - self._rows[:, :k]
+        for weights, gradient in sums:
+            gradient[:, dimensions] += (weights[..., None, :] @ by_feature)[:, 0]
 
     def _by_row(self, entries: Array) -> Array:
         """Zero where a component is not active: (m, n, components)."""
@@ -212,15 +229,12 @@ class Cross:
         """(m, n)"""
         cross = np.empty((len(X), len(self._level)))
         cross[:] = self._level
-        step = max(1, min(SUMMED // max(self.columns, 1), len(X)))
-        room = np.empty((step, self.columns))  # kept: fresh memory costs more than what is computed
-        for start in range(0, len(X) if self._parts else 0, step):
-            queries, sums = X[start : start + step], cross[start : start + step]
-            for kind, part, stretch in self._parts:
-                entries = room[: len(queries), stretch]
-                part.inside(queries, entries)
-                shape(kind, entries)
-                part.add(entries, sums)
+        terms = [(kind, one) for kind, part, _ in self._parts for one in part.summed_by(len(X))]
+        # Kept from one to the next: fresh memory costs more than what is computed.
+        largest = max((one.size for _, one in terms), default=0)
+        room = np.empty(min(max(SUMMED, largest), len(X) * largest))
+        for kind, one in terms:
+            _add_up(kind, one, X, cross, room)
         return cross
 
     def with_slopes(self, X: Array) -> tuple[Array, Slopes]:
@@ -242,12 +256,23 @@ class Slopes:
     def __init__(self, cross: Cross, X: Array, slope: Array) -> None:
         self._parts, self._X, self._slope = cross._parts, X, slope
 
-    def times(self, weights: Array) -> Array:
-        """d/dx of sum_j cross[., j] weights[., j]: (m, d); ``weights`` is (n,) or (m, n)."""
-        gradient = np.zeros_like(self._X)
+    def times(self, *weights: Array) -> list[Array]:
+        """d/dx of sum_j cross[., j] weights[., j]: (m, d), for weights that are (n,) or (m, n)."""
+        sums = [(one, np.zeros_like(self._X)) for one in weights]
         for _, part, stretch in self._parts:
-            part.add_slope(self._X, self._slope[:, stretch], weights, gradient)
-        return gradient
+            part.add_slope(self._X, self._slope[:, stretch], sums)
+        return [gradient for _, gradient in sums]
+
+
+def _add_up(kind: str, part: Singles | _Terms | _Term, X: Array, cross: Array, room: Array) -> None:
+    """Adds the covariances of queries with rows, some queries at a time."""
+    step = max(1, min(SUMMED // part.size, len(X)))
+    for start in range(0, len(X), step):
+        queries = X[start : start + step]
+        entries = room[: len(queries) * part.size].reshape(len(queries), part.size)
+        part.inside(queries, entries)
+        shape(kind, entries)
+        part.add(entries, cross[start : start + step])
 
 
 def _parts(members: Sequence[Member], X: Array, eta: Array) -> Iterator[Singles | _Terms]:

@@ -13,10 +13,11 @@ sees it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Index
 from bosquet.space.tree import Dimension
 
 _FEW = 32  # up to here an ordered discrete dimension also has an overlap
@@ -42,6 +43,17 @@ class Feature:
         """Squared distances between unit coordinates, element by element."""
         gap = a - b
         return gap * gap if self.kind == "difference" else (gap != 0.0).astype(float)
+
+
+def pair_distances(features: Sequence[Feature], X: Array, i: Index, j: Index) -> Array:
+    """Squared distances between rows i and j of a unit matrix, pair by pair: (features, pairs)."""
+    columns = X.T[[f.dimension for f in features]]
+    gaps = columns[:, i] - columns[:, j]
+    overlaps = [k for k, f in enumerate(features) if f.kind == "overlap"]
+    differ = gaps[overlaps] != 0.0
+    gaps *= gaps
+    gaps[overlaps] = differ
+    return gaps
 
 
 def features_of(dimension: Dimension) -> tuple[Feature, ...]:

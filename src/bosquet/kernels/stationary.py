@@ -34,24 +34,33 @@ SHAPES: dict[str, Shape] = {"matern52": matern52, "se": squared_exponential}
 covariance and its slope by them. Add one of your own under a new name."""
 
 
-def write_matern52(r2: Array) -> None:
+def write_matern52(r2: Array, slope: Array | None) -> None:
     r2 *= 5.0
-    s = np.sqrt(r2, out=r2)
-    decay = np.exp(-s)
-    poly = s * (1.0 / 3.0)
-    poly += 1.0
-    poly *= s
-    poly += 1.0
-    np.multiply(poly, decay, out=r2)
+    s = np.sqrt(r2, out=slope)
+    decay = np.negative(s)
+    np.exp(decay, out=decay)
+    s += 1.0
+    r2 *= 1.0 / 3.0
+    r2 += s
+    r2 *= decay
+    if slope is not None:
+        slope *= decay
+        slope *= -5.0 / 6.0
 
 
-def write_squared_exponential(r2: Array) -> None:
+def write_squared_exponential(r2: Array, slope: Array | None) -> None:
     r2 *= -0.5
     np.exp(r2, out=r2)
+    if slope is not None:
+        np.multiply(r2, -0.5, out=slope)
 
 
-WRITTEN: dict[str, Callable[[Array], None]] = {
+PROPORTIONAL = {"se": -0.5}
+"""Shapes whose slope is so many times the covariance: it need not be kept."""
+
+WRITTEN: dict[str, Callable[[Array, Array | None], None]] = {
     "matern52": write_matern52,
     "se": write_squared_exponential,
 }
-"""Some of these shapes without the slope, which write the covariance over r2: twice as fast."""
+"""Some of these shapes, which write the covariance over r2, and its slope where one is wanted: half
+the time."""

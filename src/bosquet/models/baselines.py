@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -21,10 +22,11 @@ from bosquet.errors import SpaceError
 from bosquet.kernels.components import Kind
 from bosquet.kernels.features import Feature, features_of
 from bosquet.models.add_tree import own_features
-from bosquet.models.covariance import Covariance
+from bosquet.models.covariance import Covariance, Embedding
 from bosquet.models.priors import SumBuilder
 from bosquet.space import Space
 from bosquet.space.defaults import default_units
+from bosquet.space.encoding import FILLER
 
 _MOST_LEAVES = 256  # each with a GP of its own
 
@@ -118,15 +120,15 @@ class ArcCovariance(FlatCovariance):
     """
 
     def __init__(self, space: Space, kind: Kind, bend: float) -> None:
-        self._bend = np.pi * bend
-        self._bent = [d.index for d in space.dimensions if d.node and not d.parameter.is_category]
+        self.bend = np.pi * bend
+        self.bent = [d.index for d in space.dimensions if d.node and not d.parameter.is_category]
         self._plain = [d.index for d in space.dimensions if d.node and d.parameter.is_category]
         builder = SumBuilder(kind)
         features: list[Feature] = []
         for d in space.dimensions:
-            if d.index not in self._bent:
+            if d.index not in self.bent:
                 features += features_of(d)
-        for k, index in enumerate(self._bent):
+        for k, index in enumerate(self.bent):
             sine, cosine = Feature(index, "difference"), Feature(len(space) + k, "difference")
             builder.share(sine, cosine)
             features += [sine, cosine]
@@ -134,17 +136,56 @@ class ArcCovariance(FlatCovariance):
         super().__init__(space, builder.components, builder.hyperparameters())
 
     def embed(self, X: Array, active: Bools) -> Array:
-        angle = self._bend * X[:, self._bent]
-        here = active[..., self._bent]
+        angle = self.bend * X[:, self.bent]
+        here = active[..., self.bent]
         embedded = X.copy()
-        embedded[:, self._bent] = np.where(here, np.sin(angle), 0.0)
+        embedded[:, self.bent] = np.where(here, np.sin(angle), 0.0)
         embedded[:, self._plain] = np.where(active[..., self._plain], X[:, self._plain], -1.0)
         return np.hstack([embedded, np.where(here, np.cos(angle), 0.0)])
 
     def pull_back(self, X: Array, gradient: Array) -> Array:
         d = len(self.space)
-        angle = self._bend * X[:, self._bent]
+        angle = self.bend * X[:, self.bent]
         by_x = gradient[:, :d].copy()
-        by_x[:, self._bent] *= self._bend * np.cos(angle)
-        by_x[:, self._bent] -= self._bend * np.sin(angle) * gradient[:, d:]
+        by_x[:, self.bent] *= self.bend * np.cos(angle)
+        by_x[:, self.bent] -= self.bend * np.sin(angle) * gradient[:, d:]
+        return by_x
+
+    def embedding(self, active: Bools) -> Embedding:
+        return _ArcOnPath(self, active)
+
+    @cached_property
+    def missing(self) -> Array:
+        """A row of which nothing is active, embedded: (1, D)."""
+        d = len(self.space)
+        return self.embed(np.full((1, d), FILLER), np.zeros(d, dtype=bool))
+
+
+class _ArcOnPath(Embedding):
+    """On one path most arcs are missing in every row: they are not computed."""
+
+    def __init__(self, covariance: ArcCovariance, active: Bools) -> None:
+        super().__init__(covariance, active)
+        here = active[covariance.bent]
+        self._missing, self._bend = covariance.missing, covariance.bend
+        self._sines = np.array(covariance.bent, dtype=np.int64)[here]
+        self._cosines = len(active) + np.flatnonzero(here)
+        plain = active.copy()
+        plain[self._sines] = False
+        self._plain = np.flatnonzero(plain)
+
+    def __call__(self, X: Array) -> Array:
+        embedded = np.repeat(self._missing, len(X), axis=0)
+        embedded[:, self._plain] = X[:, self._plain]
+        angle = self._bend * X[:, self._sines]
+        embedded[:, self._sines] = np.sin(angle)
+        embedded[:, self._cosines] = np.cos(angle)
+        return embedded
+
+    def pull_back(self, X: Array, gradient: Array) -> Array:
+        angle = self._bend * X[:, self._sines]
+        by_x = gradient[:, : X.shape[1]].copy()
+        slope = np.cos(angle) * gradient[:, self._sines]
+        slope -= np.sin(angle) * gradient[:, self._cosines]
+        by_x[:, self._sines] = self._bend * slope
         return by_x

@@ -60,6 +60,10 @@ class Covariance:
         """Derivatives by the coordinates of the space, from those by the embedded ones."""
         return gradient
 
+    def embedding(self, active: Bools) -> Embedding:
+        """What `embed` and `pull_back` do to rows of one path, whose coordinates are ``active``."""
+        return Embedding(self, active)
+
     def on_rows(
         self, X: Array, z: Array, noise: Array | None = None, weights: Array | None = None
     ) -> AdditiveGP:
@@ -82,6 +86,20 @@ class Covariance:
         return ManyLikelihoods(self.components, self.hyper, rows, groups, z, noise, weights, bend)
 
 
+class Embedding:
+    """Rows of one path as the components of a covariance read them."""
+
+    def __init__(self, covariance: Covariance, active: Bools) -> None:
+        self._covariance, self._active = covariance, active
+
+    def __call__(self, X: Array) -> Array:
+        return self._covariance.embed(X, self._active)
+
+    def pull_back(self, X: Array, gradient: Array) -> Array:
+        """Derivatives by the active coordinates, from those by the embedded ones."""
+        return self._covariance.pull_back(X, gradient)
+
+
 class SpaceGP:
     """A Gaussian process with a covariance on a space, given some rows of it."""
 
@@ -96,6 +114,14 @@ class SpaceGP:
         self._covariance = covariance
         self._given = X, z, noise, weights
         self._gp = covariance.on_rows(X, z, noise, weights)
+
+    def with_targets(self, z: Array, noise: Array) -> SpaceGP:
+        """The same of other targets at the same rows, with noise known where it was known."""
+        other = SpaceGP.__new__(SpaceGP)
+        X, _, _, weights = self._given
+        other._covariance, other._given = self._covariance, (X, z, noise, weights)
+        other._gp = self._gp.with_targets(z, noise)
+        return other
 
     @property
     def hyper(self) -> Hyperparameters:
@@ -116,7 +142,7 @@ class SpaceGP:
         return self._gp.fit(starts, max_iterations)
 
     def posterior(self, theta: Array) -> SpacePosterior:
-        return SpacePosterior(self._covariance, self._gp.posterior(theta))
+        return SpacePosterior(self._covariance, self._gp.posterior(theta), self._given[0])
 
     def leave_one_out(self, theta: Array) -> Array:
         return self._gp.leave_one_out(theta)
@@ -138,9 +164,18 @@ class AdditivePosterior(PathPosterior, Protocol):
 class SpacePosterior:
     """The posterior of an additive GP, asked at rows of the space."""
 
-    def __init__(self, covariance: Covariance, additive: Posterior) -> None:
+    def __init__(
+        self, covariance: Covariance, additive: Posterior, rows: Array | None = None
+    ) -> None:
+        """``rows`` are those of the model, if it was given them as they are."""
         self._covariance = covariance
         self.additive = additive
+        self._rows = rows
+
+    def known_means(self, X: Array) -> Array | None:
+        """The means at the rows of the model, if these are they: no more has to be computed."""
+        known = self._rows is not None and np.array_equal(X, self._rows)
+        return self.additive.means if known else None
 
     @property
     def eta(self) -> Array:
@@ -150,8 +185,8 @@ class SpacePosterior:
         belief = self.additive.of(self._covariance.components_on(path))
         if not self._covariance.embeds:
             return belief
-        active = np.isin(self._covariance.space.tree.node_of_dimension, path)
-        return Embedded(self._covariance, belief, active)
+        active = np.array([d.node in path for d in self._covariance.space.dimensions])
+        return Embedded(self._covariance.embedding(active), belief)
 
     def joint(self, X: Array) -> tuple[Array, Array]:
         rows = self._covariance.embed(X, self._covariance.space.activity(X))
@@ -160,21 +195,21 @@ class SpacePosterior:
     def with_pending(self, X: Array) -> SpacePosterior:
         active = self._covariance.space.activity(X)
         rows, groups = self._covariance.embed(X, active), self._covariance.groups(X)
-        return SpacePosterior(self._covariance, self.additive.with_pending(rows, groups))
+        additive = self.additive.with_pending(rows, groups)
+        return SpacePosterior(self._covariance, additive, self._rows)
 
 
 class Embedded:
-    """A belief about embedded rows, asked at rows of one path, whose coordinates are ``active``."""
+    """A belief about embedded rows, asked at rows of one path."""
 
-    def __init__(self, covariance: Covariance, belief: Belief, active: Bools) -> None:
-        self._covariance, self._belief, self._active = covariance, belief, active
+    def __init__(self, embedding: Embedding, belief: Belief) -> None:
+        self._embedding, self._belief = embedding, belief
 
     def moments(self, X: Array) -> tuple[Array, Array]:
-        return self._belief.moments(self._covariance.embed(X, self._active))
+        return self._belief.moments(self._embedding(X))
 
     def moments_with_gradients(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        mean, variance, by_mean, by_variance = self._belief.moments_with_gradients(
-            self._covariance.embed(X, self._active)
-        )
-        back = self._covariance.pull_back
+        moments = self._belief.moments_with_gradients(self._embedding(X))
+        mean, variance, by_mean, by_variance = moments
+        back = self._embedding.pull_back
         return mean, variance, back(X, by_mean), back(X, by_variance)

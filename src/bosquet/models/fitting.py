@@ -1,4 +1,4 @@
-"""Maximising a log posterior of hyper-parameters."""
+"""Maximising a log posterior of hyper-parameters; and L-BFGS-B, by which that is done."""
 
 from __future__ import annotations
 
@@ -37,19 +37,41 @@ def maximise(
         return np.zeros(0), log_posterior(np.zeros(0))[0]
 
     best, lowest = hyper.clip(np.asarray(starts[0])), np.inf
-    bounds = list(zip(hyper.lower, hyper.upper, strict=True))
+    options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-4, "maxcor": 20}
     for start in starts:
-        found = scipy.optimize.minimize(
-            _Walled(log_posterior),
-            hyper.clip(np.asarray(start)),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-4, "maxcor": 20},
-        )
-        if found.fun < lowest:
-            best, lowest = np.asarray(found.x), float(found.fun)
+        begin = hyper.clip(np.asarray(start))
+        found = minimise(_Walled(log_posterior), begin, hyper.lower, hyper.upper, **options)
+        if found[1] < lowest:
+            best, lowest = found
     return best, -lowest
+
+
+def minimise(
+    function: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    lower: Array,
+    upper: Array,
+    **options: float,
+) -> tuple[Array, float]:
+    """The best point in a box by L-BFGS-B, and its value; ``function`` also gives the gradient."""
+    gradient = start
+
+    def value(x: Array) -> float:
+        nonlocal gradient
+        found, gradient = function(x)
+        return found
+
+    # SciPy asks for the gradient where it has just asked for the value. Of a function that returns
+    # both it compares and copies all points to be sure of that, which costs as much as small fits.
+    result = scipy.optimize.minimize(
+        value,
+        start,
+        jac=lambda _: gradient,
+        method="L-BFGS-B",
+        bounds=scipy.optimize.Bounds(lower, upper),
+        options=options,
+    )
+    return np.asarray(result.x), float(result.fun)
 
 
 class _Walled:

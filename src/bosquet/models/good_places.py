@@ -32,7 +32,7 @@ _LEAST, _MOST = 3, 25  # good trials; TPE has no more of them either
 _FLOOR = 0.2  # e
 _WIDTH = 0.2  # h
 _FEW = 12  # values of a variable that has no middle
-_CACHED = 1 << 14  # kernels that are computed at a time
+_CACHED = 1 << 16  # kernels that are computed at a time
 _ROOT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
@@ -48,7 +48,7 @@ class GoodPlaces:
         good = np.argsort(y, kind="stable")[:most]
         ordered = [d for d in space.dimensions if _has_middle(d)]
         self._weight = min(1.0, _FULL / max(n_ended or len(y), 1))
-        self._nodes = np.array([d.node for d in ordered])
+        self._nodes = [d.node for d in ordered]
         self._indices = np.array([d.index for d in ordered], dtype=np.int64)
         centres = X[np.ix_(good, self._indices)].T
         known = space.activity(X[good])[:, self._indices].T
@@ -61,7 +61,7 @@ class GoodPlaces:
         self._on = cache(self._variables_on)
 
     def _variables_on(self, path: tuple[int, ...]) -> _Variables:
-        own = np.isin(self._nodes, path)
+        own = np.array([node in path for node in self._nodes], dtype=bool)
         return _Variables(
             self._indices[own], self._centres[own], self._height[own], self._share[own]
         )
@@ -69,10 +69,12 @@ class GoodPlaces:
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """The weighted log density at rows that lie on one path."""
         own = self._on(tuple(path))
-        x = X[:, own.indices]
-        pieces = 1 + x.size * own.centres.shape[1] // _CACHED
-        parts = [own.density(part)[0] for part in np.array_split(x, pieces)]
-        return np.asarray(self._weight * np.log(np.vstack(parts)).sum(axis=1))
+        density = np.empty((len(X), len(own.indices)))
+        step = max(_CACHED // max(own.centres.size, 1), 1)
+        for start in range(0, len(X), step):
+            piece = slice(start, start + step)
+            density[piece] = own.density(X[piece, own.indices])[0]
+        return np.asarray(self._weight * np.log(density, out=density).sum(axis=1))
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""

@@ -14,6 +14,7 @@ then lies together in memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import numpy as np
 import scipy
@@ -21,7 +22,8 @@ import scipy
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.cross import Cross
-from bosquet.kernels.sums import Gram, Member
+from bosquet.kernels.gram import Gram
+from bosquet.kernels.sums import Member
 from bosquet.linalg import cholesky, inverse_from_cholesky
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.nested import weighted_log_likelihood
@@ -56,21 +58,35 @@ class Block:
         self._learned = share > 0.0
         self._gram = Gram(self.members, X)
 
-    def covariance(self, eta: Array) -> tuple[Array, tuple[Array, Array]]:
-        """K with noise (lower triangle), and what its gradient needs."""
-        K, parts = self._gram.covariance(eta)
-        K.flat[:: len(K) + 1] += self._fixed + np.exp(eta[-1]) * self._share
-        return K, parts
+    def with_targets(self, y: Array, fixed: Array, share: Array) -> Block:
+        """Other targets at the same rows, some of them learned as before."""
+        other = copy(self)
+        other.y, other._fixed, other._share = y, fixed, share
+        return other
 
-    def condition(self, eta: Array) -> Conditioned:
-        L, _ = cholesky(self.covariance(eta)[0])
-        return Conditioned(
+    def covariance(self, eta: Array) -> Array:
+        """K with noise (lower triangle)."""
+        K = self._gram.covariance(eta)
+        K.flat[:: len(K) + 1] += self._noise(eta)
+        return K
+
+    def _noise(self, eta: Array) -> Array:
+        return np.asarray(self._fixed + np.exp(eta[-1]) * self._share)
+
+    def condition(self, eta: Array) -> tuple[Conditioned, Array]:
+        """What is known then, and the posterior mean at the rows."""
+        K = self.covariance(eta)
+        L, _ = cholesky(K)
+        alpha = solve(L, self.y)
+        conditioned = Conditioned(
             X=self.X,
             rows={component.name: rows for component, rows in self.members},
             nodes={component.node for component, _ in self.members},
             L=L,
-            alpha=solve(L, self.y),
+            alpha=alpha,
         )
+        K.flat[:: len(K) + 1] -= self._noise(eta)
+        return conditioned, np.asarray(scipy.linalg.blas.dsymv(1.0, K, alpha, lower=1))
 
     def log_likelihood(self, eta: Array, mean: float) -> tuple[float, Array, float]:
         """log N(y; mean, K), its gradient by eta and its slope by the mean."""
@@ -85,13 +101,13 @@ class Block:
         for component, rows in self.members:
             cross = Cross([(component, rows)], self.X, eta)
             slopes = cross.with_slopes(self.X[rows])[1]
-            by_rows[rows] += 2.0 * slopes.times(W[rows])  # rows enter K on both sides
+            by_rows[rows] += 2.0 * slopes.times(W[rows])[0]  # rows enter K on both sides
         return value, gradient, by_y, by_rows
 
     def _log_likelihood(self, eta: Array, mean: float = 0.0) -> tuple[float, Array, Array, Array]:
         """The value, its gradients by eta, by K (the lower triangle) and by y."""
         y = self.y - mean
-        K, parts = self.covariance(eta)
+        K = self.covariance(eta)
         if self._weights is not None:
             value, W, by_y = weighted_log_likelihood(K, y, self._weights)
         else:
@@ -103,7 +119,7 @@ class Block:
             W *= -0.5
             W += np.multiply.outer(0.5 * alpha, alpha)  # d value / d K
             by_y = -alpha
-        gradient = self._gram.pull_back(W, parts, eta)
+        gradient = self._gram.pull_back(W, eta)
         by_noise = (np.diag(W) * self._share)[self._learned]
         gradient[-1] += np.exp(eta[-1]) * float(by_noise.sum())
         return value, gradient, W, by_y
@@ -137,7 +153,8 @@ class AdditiveGP:
         self.hyper = hyper
         self._weights = weights
         noise = np.full(len(y), np.nan) if noise is None else noise
-        self._merged = merged = merge(np.column_stack([X, Z]), y, noise)
+        self._rows = np.column_stack([X, Z])
+        self._merged = merged = merge(self._rows, y, noise)
         X, Z = X[merged.first], Z[merged.first]
         self.order = np.lexsort((~Z)[:, ::-1].T)  # by activity, in the order of the nodes
         self._groups = list(_connected(Z[self.order], {c.node for c in self.components}))
@@ -153,6 +170,20 @@ class AdditiveGP:
             )
             for rows in (self.order[group] for group in self._groups)
         ]
+
+    def with_targets(self, y: Array, noise: Array) -> AdditiveGP:
+        """The same of other targets at the same rows, with noise known where it was known.
+
+        What covariances are computed with is shared.
+        """
+        other = copy(self)
+        other._merged = merged = merge(self._rows, y, noise)
+        pairs = zip(self.blocks, (self.order[group] for group in self._groups), strict=True)
+        other.blocks = [
+            block.with_targets(merged.y[rows], merged.fixed[rows], merged.share[rows])
+            for block, rows in pairs
+        ]
+        return other
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -208,7 +239,11 @@ class AdditiveGP:
 
     def posterior(self, theta: Array) -> Posterior:
         eta = self.hyper.eta(theta)
-        return Posterior(self.components, eta, [block.condition(eta) for block in self.blocks])
+        conditioned, means = [], np.empty(len(self.order))
+        for group, block in zip(self._groups, self.blocks, strict=True):
+            known, means[self.order[group]] = block.condition(eta)
+            conditioned.append(known)
+        return Posterior(self.components, eta, conditioned, means[self._merged.of_given])
 
     def leave_one_out(self, theta: Array) -> Array:
         """log p(y_i | all other y), in the order of the rows given (closed form)."""
@@ -226,7 +261,7 @@ class AdditiveGP:
         eta = self.hyper.eta(theta)
         alpha, precision = np.empty(len(self.order)), np.empty(len(self.order))
         for group, block in zip(self._groups, self.blocks, strict=True):
-            L, _ = cholesky(block.covariance(eta)[0])
+            L, _ = cholesky(block.covariance(eta))
             precision[self.order[group]] = np.diag(inverse_from_cholesky(L))
             alpha[self.order[group]] = solve(L, block.y)
         if self._merged.repeated:

@@ -262,9 +262,9 @@ class Outside:
         by_uu = -AG @ A.T
         gradient = np.zeros_like(U)
         for rows, slopes in towards:
-            gradient[rows] += slopes.times(2.0 * AG[rows])
+            gradient[rows] += slopes.times(2.0 * AG[rows])[0]
         for rows, slopes in among:
-            gradient[rows] += slopes.times(2.0 * by_uu[rows])
+            gradient[rows] += slopes.times(2.0 * by_uu[rows])[0]
         return value, gradient
 
     def summarise(self, U: Array) -> _Seen:
@@ -330,6 +330,6 @@ class LocalGlobalBelief:
         variance = self._kernel.prior_variance(self._components, X)
         variance = variance - np.einsum("ij,ij->j", V, V)
         gain = solve_lower(factor.L, V, transposed=True).T @ factor.R
-        by_variance = -2.0 * slopes.times(gain)
+        by_mean, by_variance = slopes.times(factor.alpha, gain)
         mean = K @ factor.alpha
-        return mean, np.maximum(variance, NOISE_FLOOR), slopes.times(factor.alpha), by_variance
+        return mean, np.maximum(variance, NOISE_FLOOR), by_mean, -2.0 * by_variance

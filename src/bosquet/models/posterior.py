@@ -25,10 +25,16 @@ class Posterior:
     """What the model believes about f (without noise), as a sum and by component."""
 
     def __init__(
-        self, components: Sequence[Component], eta: Array, conditioned: Sequence[Conditioned]
+        self,
+        components: Sequence[Component],
+        eta: Array,
+        conditioned: Sequence[Conditioned],
+        means: Array,
     ) -> None:
         self.components = tuple(components)
         self.eta = eta
+        self.means = means
+        """At the rows of the model, in the order in which it was given them."""
         self._conditioned = tuple(conditioned)
         self._partial: dict[tuple[str, ...], PartialPosterior] = {}
 
@@ -45,7 +51,7 @@ class Posterior:
             near = [block for block in conditioned if block.nodes & nodes]
             rest = [block for block in conditioned if not block.nodes & nodes]
             conditioned = [*rest, _join(near, active, x, self.eta)]
-        return Posterior(self.components, self.eta, conditioned)
+        return Posterior(self.components, self.eta, conditioned, self.means)
 
     def joint(self, X: Array, Z: Bools) -> tuple[Array, Array]:
         """Mean and covariance matrix of f at rows that activate any nodes: (m,) and (m, m)."""
@@ -126,7 +132,7 @@ class PartialPosterior:
         for block, cross_of in self._near:
             cross = cross_of(X)
             mean += cross @ block.alpha
-            V = solve_lower(block.L, cross.T)
+            V = solve_lower(block.L, cross.T, overwrite=True)
             variance -= np.einsum("ij,ij->j", V, V)
         return mean, np.maximum(variance, NOISE_FLOOR)
 
@@ -150,11 +156,12 @@ class PartialPosterior:
         for block, cross_of in self._near:
             cross, slopes = cross_of.with_slopes(X)
             mean += cross @ block.alpha
-            V = solve_lower(block.L, cross.T)
+            V = solve_lower(block.L, cross.T, overwrite=True)
             variance -= np.einsum("ij,ij->j", V, V)
-            gain = solve_lower(block.L, V, transposed=True).T
-            by_mean += slopes.times(block.alpha)
-            by_variance -= 2.0 * slopes.times(gain)
+            gain = solve_lower(block.L, V, transposed=True, overwrite=True).T
+            of_mean, of_variance = slopes.times(block.alpha, gain)
+            by_mean += of_mean
+            by_variance -= 2.0 * of_variance
         return mean, np.maximum(variance, NOISE_FLOOR), by_mean, by_variance
 
 

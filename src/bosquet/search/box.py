@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy
 
 from bosquet.acquisition.base import Acquisition
 from bosquet.arrays import Array
 from bosquet.models.base import Belief
+from bosquet.models.fitting import minimise
 
 
 def climb(
@@ -40,14 +40,8 @@ def climb(
             values, gradients = values + more, gradients + slopes
         return -float(values.sum()), -gradients[:, columns].ravel()
 
-    found = scipy.optimize.minimize(
-        negative,
-        start.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(low[columns], high[columns], strict=True)) * len(start),
-        options={"maxiter": 50, "ftol": 1e-7},
-    )
+    box = (np.tile(bound[columns], len(start)) for bound in (low, high))
+    found, _ = minimise(negative, start.ravel(), *box, maxiter=50, ftol=1e-7)
     climbed = X.copy()
-    climbed[:, columns] = found.x.reshape(start.shape)
+    climbed[:, columns] = found.reshape(start.shape)
     return climbed

@@ -83,6 +83,7 @@ class PathSearch:
     ) -> None:
         self._space = space
         self._belief_on = cache(belief_on)
+        self._rows_on = cache(self._count_rows)
         self._acquisition = acquisition
         self._joined = [one for one in (feasibility, places) if one is not None]
         self._effort = PathEffort() if effort is None else effort
@@ -117,17 +118,21 @@ class PathSearch:
 
     def score(self, path: Path, X: Array) -> Scored:
         """Rows of a path with their values; without repeats and taken ones if it is finite."""
-        if not any(d.parameter.is_continuous for d in self._space.tree.variables_of(path)):
+        if np.isfinite(self._rows_on(path)):
             X = self._fresh(X)
             if not len(X):
                 return Scored(path, X, np.empty(0))
-        values = self._acquisition.value(*self._belief_on(path).moments(X))
-        for one in self._joined:
-            values = values + one.log_probability(X, path)
+        values = self._values(path, X)
         order = np.argsort(-values, kind="stable")
         return Scored(path, X[order], values[order])
 
-    def _rows_on(self, path: Path) -> float:
+    def _values(self, path: Path, X: Array) -> Array:
+        values = self._acquisition.value(*self._belief_on(path).moments(X))
+        for one in self._joined:
+            values = values + one.log_probability(X, path)
+        return values
+
+    def _count_rows(self, path: Path) -> float:
         """How many rows a path has; infinitely many where a coordinate is continuous."""
         return prod(float(d.parameter.n_values) for d in self._space.tree.variables_of(path))
 
@@ -192,13 +197,12 @@ class PathSearch:
     ) -> Array:
         """Each row moves to its best neighbour in one discrete coordinate, for some rounds."""
         best = X.copy()
-        for row in range(len(best)):
-            current = self.score(path, best[row : row + 1]).best
+        for row, value in enumerate(self._values(path, X).tolist()):
             for _ in range(self._effort.rounds):
                 scored = self.score(path, self._neighbours(path, best[row], discrete, rng))
-                if scored.best <= current:
+                if scored.best <= value:
                     break
-                best[row], current = scored.X[0], scored.best
+                best[row], value = scored.X[0], scored.best
         return best
 
     def _neighbours(

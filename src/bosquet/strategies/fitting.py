@@ -18,6 +18,7 @@ from bosquet.arrays import Array
 from bosquet.data import History
 from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel, PathPosterior
+from bosquet.models.covariance import SpacePosterior
 from bosquet.models.transform import Targets, log_prior_of_lambda
 from bosquet.space import Space
 from bosquet.strategies.base import Task
@@ -117,6 +118,10 @@ class Fitted(Generic[P]):
 
     def means(self, X: Array) -> Array:
         """The posterior mean at rows of any paths."""
+        if isinstance(self.posterior, SpacePosterior):
+            known = self.posterior.known_means(X)
+            if known is not None:
+                return known
         means = np.empty(len(X))
         for path, rows in self.space.tree.rows_by_path(X).items():
             means[rows] = self.posterior.on_path(path).moments(X[rows])[0]

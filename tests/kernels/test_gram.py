@@ -4,7 +4,9 @@ from scipy.optimize import approx_fprime
 
 from bosquet.kernels.components import Component
 from bosquet.kernels.features import Feature
-from bosquet.kernels.sums import Gram
+from bosquet.kernels.gram import Gram
+from bosquet.kernels.stationary import SHAPES
+from bosquet.kernels.sums import shape
 
 LINES = (Feature(0, "difference"), Feature(1, "difference"))
 MIXED = (*LINES, Feature(2, "overlap"))
@@ -38,7 +40,25 @@ MEMBERS["of one variable each"] = [
     (Component("e", 0, "se", MIXED[2:], 0, (2,)), ALL[2:5]),
     (Component("f", 0, "se", LINES[:1], 3, (2,)), ALL[2:5]),
 ]
+MEMBERS["large, small and constant"] = [
+    (Component("r", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL),
+    (Component("own", 0, "matern52", LINES[1:], 1, (2,)), SOME),
+    (Component("chain", 0, "matern52", MIXED, 2, (3, 1, 4)), SOME),
+    (Component("level", 0, "constant", (), 3, ()), SOME),
+    (Component("other", 0, "matern52", MIXED[2:], 4, (0,)), ALL[4:]),
+    (Component("other level", 0, "constant", (), 0, ()), ALL[4:]),
+]
+TWICE = [(Component("t", 0, "se", (*MIXED, LINES[0]), 0, (1, 2, 3, 4)), ALL)]
 ETA = np.array([0.3, -0.4, 0.2, -0.1, 0.5])
+
+
+@pytest.fixture(params=["pooled", "joined", "apart"])
+def laid_out(request, monkeypatch):
+    """Groups of components share calls, are matrix products, or one for every component."""
+    if request.param != "pooled":
+        monkeypatch.setattr("bosquet.kernels.layout.SMALL", 0)
+    if request.param == "apart":
+        monkeypatch.setattr("bosquet.kernels.layout.ZEROS", 0)
 
 
 @pytest.fixture
@@ -56,27 +76,56 @@ def dense(members, X, eta):
     return K
 
 
+@pytest.mark.usefixtures("laid_out")
 @pytest.mark.parametrize("name", MEMBERS)
 def test_gram_is_the_sum_of_its_components(name, rows):
-    K, _ = Gram(MEMBERS[name], rows).covariance(ETA)
+    K = Gram(MEMBERS[name], rows).covariance(ETA)
     np.testing.assert_allclose(np.tril(K), np.tril(dense(MEMBERS[name], rows, ETA)), atol=1e-14)
 
 
+@pytest.mark.usefixtures("laid_out")
 @pytest.mark.parametrize("name", MEMBERS)
 def test_gradient_by_the_hyper_parameters(name, rows):
     W = np.random.default_rng(1).normal(size=(7, 7))
     W += W.T
     gram = Gram(MEMBERS[name], rows)
-    _, parts = gram.covariance(ETA)
-    gradient = gram.pull_back(np.tril(W), parts, ETA)
+    gram.covariance(ETA)
+    gradient = gram.pull_back(np.tril(W), ETA)
     expected = approx_fprime(
         ETA, lambda eta: float((W * dense(MEMBERS[name], rows, eta)).sum()), 1e-7
     )
     np.testing.assert_allclose(gradient, expected, atol=2e-5)
 
 
+@pytest.mark.usefixtures("laid_out")
+def test_a_feature_may_come_up_twice(rows):
+    K = Gram(TWICE, rows).covariance(ETA)
+    np.testing.assert_allclose(np.tril(K), np.tril(dense(TWICE, rows, ETA)), atol=1e-14)
+
+
+def test_groups_are_pooled_one_by_one(rows, monkeypatch):
+    members = MEMBERS["large, small and constant"]
+    whole = Gram(members, rows).covariance(ETA)
+    monkeypatch.setattr("bosquet.kernels.layout.SMALL", 15)  # only the one of three rows
+    np.testing.assert_allclose(Gram(members, rows).covariance(ETA), whole, atol=1e-14)
+
+
+def test_a_shape_of_ones_own_is_evaluated_piece_by_piece(monkeypatch):
+    def root(r2):
+        return 1.0 / (1.0 + r2), -1.0 / (1.0 + r2) ** 2
+
+    monkeypatch.setitem(SHAPES, "rational", root)
+    monkeypatch.setattr("bosquet.kernels.sums.CACHED", 3)
+    r2 = np.linspace(0.0, 2.0, 8)
+    alone, both, slope = r2.copy(), r2.copy(), np.empty(8)
+    shape("rational", alone)
+    shape("rational", both, slope)
+    for found in (alone, both):
+        np.testing.assert_allclose(found, root(r2)[0])
+    np.testing.assert_allclose(slope, root(r2)[1])
+
+
 def test_no_components_are_a_covariance_of_nothing(rows):
     gram = Gram([], rows)
-    K, parts = gram.covariance(ETA)
-    assert not K.any()
-    assert not gram.pull_back(np.ones((7, 7)), parts, ETA).any()
+    assert not gram.covariance(ETA).any()
+    assert not gram.pull_back(np.ones((7, 7)), ETA).any()
