@@ -150,7 +150,6 @@ class BOinG(SequentialStrategy):
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         while True:
-            found: Proposal | None = None
             if explores(batch.task.space, batch.index, self.explore_every):
                 found = explored(batch, "every so often", rng)
                 found = None if found is None else _by("design", found)
@@ -243,7 +242,8 @@ class BOinG(SequentialStrategy):
         predicted = task.history.noisy or self.published
         level = forest.moments(data.X)[0] if predicted else self.costs(data)
         best = float(level.min())
-        acquisition = LognormalEI(best) if self.published else LogEI(best)
+        lognormal = self.published and self.log_cost
+        acquisition = LognormalEI(best) if lognormal else LogEI(best)
 
         def score(X: Array) -> Array:
             values = acquisition.value(*forest.moments(X))
@@ -328,8 +328,7 @@ class BOinGPlus(BOinG):
         dimension = task.space.tree.largest_dimension
         state = switching(task.history, dimension)
         run = self._going_on(task, state, dimension)
-        due = not self.published or state.due(collapsed=run is None)
-        if (state.next(rng) if due else state.engine) == "boing":
+        if self.engine(state, run is None, rng) == "boing":
             return super().next(task, taken, rng)
         data = task.history.dataset()
         run = run or self._new_run(task, data, rng)
@@ -345,6 +344,11 @@ class BOinGPlus(BOinG):
             return super().next(task, taken, rng)
         running = {"start": run.start, "region": run.region.to_json()}
         return _by("turbo", replace(found, memory=found.memory | {"turbo": running}))
+
+    def engine(self, state: Switching, collapsed: bool, rng: np.random.Generator) -> str:
+        """Which of the two proposes now."""
+        due = not self.published or state.due(collapsed)
+        return state.next(rng) if due else state.engine
 
     def _going_on(self, task: Task, state: Switching, dimension: int) -> _TurboRun | None:
         """The run of the last trial, if that was TuRBO's and its region is not yet too small."""
