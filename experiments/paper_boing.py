@@ -98,7 +98,7 @@ PARTS = {
     ),
 }
 AFTER = (75, 100, 150, 200, 300, 500, 1000)
-STAGES = (0, 50, 100, 150, 200, 250, 300, 400, 500, 1000)  # of Figures 8 and 10
+STAGES = (0, 50, 75, 100, 125, 150, 200, 300, 500, 1000)  # of Figures 8 and 10
 
 HEAD = """\
 # BOinG as published
@@ -109,7 +109,7 @@ has D.1 and D.2 on CartPole and the Adult data, D.3 on Ackley's and Levy's funct
 Lunar Lander, and does not name the problem of D.4; CartPole had 100 evaluations, Lunar Lander
 1,500, other budgets are not in its text. All runs here are of the two functions in ten dimensions,
 with their minima moved: only D.3 has the problems of the paper. `TuRBO_4` restarts at a length of
-2^-4; `RF_TuRBO` is `boing+.paper` whose TuRBO never hands back. A part that was not run says so.
+2^-4; `RF_TuRBO` is `boing+.paper` whose TuRBO never hands back.
 
 log10 distance to the minimum: median (quartiles) worst seed. Below each table, on how many seeds
 one is ahead of another that the supplement has behind it, with the one-sided Wilcoxon signed-rank
@@ -133,12 +133,17 @@ def jobs(options: argparse.Namespace) -> Iterable[Job]:
 
 def page(runs: Sequence[Run]) -> str:
     grouped = summary.by_problem(longest(runs))
-    text = HEAD
+    text, missing = HEAD, []
     for name, part in sorted(PARTS.items()):
-        text += f"## {name}: {part.title}\n\n"
         for problem in part.problems:
-            text += f"### {problem} ({name})\n\n{table(part, grouped.get(problem, {}))}\n"
+            by_method = grouped.get(problem, {})
+            if sum(method in by_method for method in part.methods) > 1:
+                text += f"## {name}: {part.title}, {problem}\n\n{table(part, by_method)}\n"
+            else:
+                missing.append(f"{name} on {problem}")
     text += figures(grouped)
+    if missing:
+        text += f"**Not run yet**: {', '.join(missing)}.\n\n"
     return text + f"{len(runs)} runs. Versions: {summary.versions_text(runs)}.\n"
 
 
@@ -148,8 +153,6 @@ def table(part: Part, by_method: Mapping[str, Sequence[Run]]) -> str:
         for method in part.methods
         if method in by_method
     }
-    if not curves:
-        return "Not run.\n"
     after = [t for t in AFTER if t <= part.n_trials]
     header = ["", "seeds", *(f"after {t}" for t in after), "CPU ms an ask"]
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
@@ -189,8 +192,8 @@ def figures(grouped: Mapping[str, Mapping[str, Sequence[Run]]]) -> str:
     text = "## Subregions and incumbents (Figures 8 and 10)\n\n"
     text += """\
 By trials of the runs: volume of a subregion as a share of the space, and trials inside, medians of
-BOinG's trials of all seeds; TuRBO's share of the trials, and of those that were better than all
-before them (how many these were).
+BOinG's trials of all seeds; how many trials were better than all before them, and TuRBO's shares of
+the trials and of these.
 
 """
     for problem, by_method in grouped.items():
@@ -202,18 +205,22 @@ before them (how many these were).
 
 
 def stages(runs: Sequence[Run]) -> str:
-    lines = ["| trials | volume | inside | TuRBO's trials | TuRBO's incumbents |", "|---" * 5 + "|"]
+    header = ["trials", "volume", "inside", "incumbents", "TuRBO's trials", "TuRBO's incumbents"]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for low, high in pairwise(STAGES):
         rows = [row for run in runs for row in traced(run)[low:high]]
         cuts = [told["subregion"] for told, _ in rows if "subregion" in told]
-        if not cuts:
-            continue
-        share = np.mean([told["engine"] == "turbo" for told, _ in rows])
-        found = [told["engine"] == "turbo" for told, better in rows if better]
-        theirs = f"{np.mean(found):.2f} of {len(found)}" if found else "none found"
-        volume = f"{np.median([cut['volume'] for cut in cuts]):.2g}"
-        inside = f"{np.median([cut['inside'] for cut in cuts]):.0f}"
-        lines.append(f"| {low} to {high - 1} | {volume} | {inside} | {share:.2f} | {theirs} |")
+        if cuts:
+            found = [told["engine"] == "turbo" for told, better in rows if better]
+            cells = [
+                f"{low} to {high - 1}",
+                f"{np.median([cut['volume'] for cut in cuts]):.2g}",
+                f"{np.median([cut['inside'] for cut in cuts]):.0f}",
+                f"{len(found)}",
+                f"{np.mean([told['engine'] == 'turbo' for told, _ in rows]):.2f}",
+                f"{np.mean(found):.2f}" if found else "",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
