@@ -73,9 +73,6 @@ the seeds (worst seed); a cell is empty, or of fewer seeds, where runs are short
 that of the best trial so far, average regret the mean over all iterations. Our defaults are not on
 this page.
 
-**Still short**: 10 seeds of 200 iterations are wanted; what the paper says of overlap is about late
-iterations.
-
 """
 
 

@@ -88,6 +88,14 @@ def test_a_recorded_table_is_searched_where_it_has_values():
         run(Job("random", "table", 0, 3, initial=1), lambda _: table)
 
 
+def test_a_run_knows_which_engine_proposed():
+    made = run(Job("boing", "branin", 0, 11))
+    assert [told["engine"] for told in made.told] == ["gp"] * 10 + ["boing"]
+    assert made.told[-1]["subregion"]["inside"] == 10
+    assert Run.from_json(made.to_json()) == made
+    assert run(Job("random", "branin", 0, 3)).told == []
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"method='foo' must be one of add-tree, additive, "):
         Job("foo", "small", 0, 10).check()

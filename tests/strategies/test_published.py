@@ -1,11 +1,13 @@
 """`.paper()` and `.released()`: what the pages list as faithful stays so."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.acquisition.base import LogEI
 from bosquet.acquisition.lognormal import LognormalEI
 from bosquet.data import History, Trial
 from bosquet.models.covariance import SpaceGP
@@ -123,6 +125,24 @@ def test_the_forest_is_searched_by_ei_of_a_lognormal_below_the_predicted_best(mo
     strategy.global_best(task, data, forest, None, set(), np.random.default_rng(0))
     assert seen == [pytest.approx(forest.moments(data.X)[0].min())]
     assert np.ptp(strategy.costs(data)) == pytest.approx(np.ptp(log_costs(data.y)))
+
+
+def test_with_plain_costs_the_forest_is_searched_by_plain_ei(monkeypatch):
+    """D.3: EI at the global level, on costs as they are."""
+    seen = []
+
+    class Spy(LogEI):
+        def __init__(self, best):
+            seen.append(best)
+            super().__init__(best)
+
+    monkeypatch.setattr(boing_module, "LogEI", Spy)
+    task = known()
+    data, strategy = task.history.dataset(), replace(BOinG.paper(), log_cost=False)
+    forest = strategy.forest(task, data, np.random.default_rng(0))
+    strategy.global_best(task, data, forest, None, set(), np.random.default_rng(0))
+    assert seen == [pytest.approx(forest.moments(data.X)[0].min())]
+    np.testing.assert_array_equal(strategy.costs(data), data.y)
 
 
 def test_the_local_level_is_the_authors(monkeypatch):

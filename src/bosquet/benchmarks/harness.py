@@ -37,6 +37,7 @@ from bosquet.study import minimize
 from bosquet.text import must_be_one_of
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_TOLD = ("engine", "subregion")  # of a trial's info: what BOinG's experiments look at
 _INITIAL = 10  # a stream of random numbers apart from those of the methods
 Strategies = Mapping[str, Strategy | Callable[[], Strategy]]
 
@@ -94,6 +95,8 @@ class Run:
     versions: dict[str, str] = field(default_factory=dict)
     evaluation_seconds: list[float] = field(default_factory=list)
     """CPU time of each evaluation; files of old lack it."""
+    told: list[dict[str, Any]] = field(default_factory=list)
+    """Who proposed each trial, and from where, if the strategy has several engines."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -142,7 +145,7 @@ def run(
         raise ValueError(f"{job.problem} has candidates: for our methods, one worker, initial=0")
     started = time.monotonic()
     recorder = _Recorder(problem)
-    elsewhere = None
+    elsewhere, told = None, []
     if job.method in PEERS:
         elsewhere = PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
     elif job.workers > 1:
@@ -163,6 +166,7 @@ def run(
             raise KeyboardInterrupt
         if result.history.failed:
             raise RuntimeError(result.history.failed[0].reason)
+        told = [{key: t.info[key] for key in _TOLD if key in t.info} for t in result.trials]
     there = elsewhere or Elsewhere([0.0] * len(recorder.values), {})
     return Run(
         job,
@@ -172,6 +176,7 @@ def run(
         time.monotonic() - started,
         versions() | there.versions | _digests(factory, strategy),
         recorder.evaluation_seconds,
+        told if any(told) else [],
     )
 
 

@@ -151,7 +151,6 @@ class BOinG(SequentialStrategy):
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
         while True:
-            found: Proposal | None = None
             if explores(batch.task.space, batch.index, self.explore_every):
                 found = explored(batch, "every so often", rng)
                 found = None if found is None else by_engine("design", found)
@@ -273,7 +272,8 @@ class BOinG(SequentialStrategy):
         predicted = task.history.noisy or self.published
         level = forest.moments(data.X)[0] if predicted else self.costs(data)
         best = float(level.min())
-        acquisition = LognormalEI(best) if self.published else LogEI(best)
+        lognormal = self.published and self.log_cost
+        acquisition = LognormalEI(best) if lognormal else LogEI(best)
 
         def score(X: Array) -> Array:
             values = acquisition.value(*forest.moments(X))

@@ -41,8 +41,7 @@ class BOinGPlus(BOinG):
         dimension = task.space.tree.largest_dimension
         state = switching(task.history, dimension)
         run = self._going_on(task, state, dimension)
-        due = not self.published or state.due(collapsed=run is None)
-        if (state.next(rng) if due else state.engine) == "boing":
+        if self.engine(state, run is None, rng) == "boing":
             return super().next(task, taken, rng)
         data = task.history.dataset()
         run = run or self._new_run(task, data, rng)
@@ -58,6 +57,11 @@ class BOinGPlus(BOinG):
             return super().next(task, taken, rng)
         running = {"start": run.start, "region": run.region.to_json()}
         return by_engine("turbo", replace(found, memory=found.memory | {"turbo": running}))
+
+    def engine(self, state: Switching, collapsed: bool, rng: np.random.Generator) -> str:
+        """Which of the two proposes now."""
+        due = not self.published or state.due(collapsed)
+        return state.next(rng) if due else state.engine
 
     def _going_on(self, task: Task, state: Switching, dimension: int) -> _TurboRun | None:
         """The run of the last trial, if that was TuRBO's and its region is not yet too small."""
