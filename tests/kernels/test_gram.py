@@ -48,6 +48,10 @@ MEMBERS["large, small and constant"] = [
     (Component("other", 0, "matern52", MIXED[2:], 4, (0,)), ALL[4:]),
     (Component("other level", 0, "constant", (), 0, ()), ALL[4:]),
 ]
+MEMBERS["one that is active on no row"] = [
+    (Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL),
+    (Component("n", 0, "se", LINES, 4, (1, 2)), ALL[:0]),
+]
 TWICE = [(Component("t", 0, "se", (*MIXED, LINES[0]), 0, (1, 2, 3, 4)), ALL)]
 ETA = np.array([0.3, -0.4, 0.2, -0.1, 0.5])
 

@@ -18,7 +18,7 @@ import scipy
 
 from bosquet.arrays import Array, Index
 from bosquet.kernels.components import Component
-from bosquet.kernels.sums import Member, shape, slices
+from bosquet.kernels.sums import Member, on_rows, shape, slices
 
 SUMMED = 1 << 17  # entries of queries that are computed and summed at a time
 _ENOUGH = 4  # components of one ordered variable and the same rows, to be taken together
@@ -207,7 +207,7 @@ class Cross:
     """The covariance of queries with n rows, of a sum of components; and its slopes."""
 
     def __init__(self, members: Sequence[Member], X: Array, eta: Array) -> None:
-        self._level = np.zeros(len(X))
+        members, self._level = on_rows(members), np.zeros(len(X))
         for component, rows in members:
             if component.kind == "constant":
                 self._level[rows] += np.exp(eta[component.variance])

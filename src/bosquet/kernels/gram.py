@@ -22,7 +22,7 @@ from bosquet.arrays import Array
 from bosquet.kernels import layout
 from bosquet.kernels.layout import Group, Part, Pool, Room, Rooms
 from bosquet.kernels.stationary import PROPORTIONAL
-from bosquet.kernels.sums import Member, shape, slices
+from bosquet.kernels.sums import Member, on_rows, shape, slices
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -31,7 +31,7 @@ class Gram:
     """The covariance of n rows: its lower triangle, and the way back from there to eta."""
 
     def __init__(self, members: Sequence[Member], X: Array) -> None:
-        self._n = n = len(X)
+        members, self._n = on_rows(members), len(X)
         shaped = sorted((m for m in members if m[0].kind != "constant"), key=layout.in_order)
         pairs_of = layout.Pairs()
         groups = [Group(list(group), pairs_of) for _, group in groupby(shaped, key=layout.place)]
@@ -47,7 +47,7 @@ class Gram:
 
         pairs = [group.summed for group in groups]
         pairs += [pairs_of(rows) for _, rows in constants]
-        self._flat = np.concatenate([_NONE, *(i + n * j for i, j in pairs)])
+        self._flat = np.concatenate([_NONE, *(i + len(X) * j for i, j in pairs)])
         self._twice = np.concatenate([_NONE, *(np.where(i == j, 1.0, 2.0) for i, j in pairs)])
         self._of_constants = np.array([len(i) for i, _ in pairs[len(groups) :]], dtype=np.int64)
         starts = slices([group.n_weights for group in groups])

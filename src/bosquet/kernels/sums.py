@@ -21,6 +21,11 @@ Member = tuple[Component, Index]
 CACHED = 1 << 14  # entries of a piece that is shaped at a time: several of them fit in a cache
 
 
+def on_rows(members: Sequence[Member]) -> list[Member]:
+    """Those that are active on a row at all."""
+    return [member for member in members if len(member[1])]
+
+
 def slices(sizes: Sequence[int]) -> list[slice]:
     ends = list(accumulate(sizes, initial=0))
     return [slice(a, b) for a, b in pairwise(ends)]
