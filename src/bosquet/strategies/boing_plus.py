@@ -50,7 +50,7 @@ class BOinGPlus(BOinG):
         if rows.sum() > dimension:
             inside = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
             turbo = Turbo.paper() if self.published else Turbo()
-            found = turbo.step(task, inside, run.trust.length, taken, rng, within=run.region)
+            found = turbo.step(task, inside, run.trust.length, taken, rng, run.region)
         if found is None:  # a design of the subregion, or a change from what is taken there
             found = self._drawn(task, run.region, taken, rng)
         if found is None:

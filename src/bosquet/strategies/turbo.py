@@ -235,7 +235,7 @@ class Turbo(SequentialStrategy):
         d = task.space.tree.largest_dimension
         if on.sum() < PER_BRANCH * d:
             return shared
-        near = self.step(task, data, length, taken, rng, on)
+        near = self.step(task, data, length, taken, rng, on=on)
         return shared if near is None else replace(near, memory=joined(near.memory, shared.memory))
 
     def step(
@@ -245,8 +245,8 @@ class Turbo(SequentialStrategy):
         length: float,
         taken: Collection[Key],
         rng: np.random.Generator,
-        on: Bools | None = None,
         within: Region | None = None,
+        on: Bools | None = None,
     ) -> Proposal | None:
         """One proposal around the best of the data, or of the rows ``on``; inside a region."""
         covariance, fitted = self._fit(task, data)
