@@ -249,7 +249,7 @@ def test_boing_begins_with_the_local_gaussian_process_on_all_trials():
         task, task.history.dataset(), np.ones(12, dtype=bool)
     )
     assert inducing == 0
-    assert fitted.record.theta == pytest.approx(local.record.theta, rel=1e-6)
+    assert fitted.record.theta == pytest.approx(local.record.theta, abs=1e-5)  # logarithms
 
 
 def test_turbo_inside_boing_plus_is_the_authors(monkeypatch):
