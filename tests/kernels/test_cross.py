@@ -15,12 +15,7 @@ MEMBERS = SUMS | {
         (Component(str(i), 0, kind, LINES[i % 2 :][:1], i, (4 - i,)), where)
         for kind, where in KINDS.items()
         for i in range(4)
-    ],
-    "one without rows": [
-        (Component("none", 0, "se", LINES, 0, (1, 2)), ALL[:0]),
-        (Component("some", 0, "se", LINES, 1, (2, 3)), SOME),
-    ],
-    "none with rows": [(Component("none", 0, "se", LINES, 0, (1, 2)), ALL[:0])],
+    ]
 }
 
 

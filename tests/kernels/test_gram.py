@@ -52,6 +52,7 @@ MEMBERS["one that is active on no row"] = [
     (Component("m", 0, "matern52", MIXED, 0, (1, 2, 3)), ALL),
     (Component("n", 0, "se", LINES, 4, (1, 2)), ALL[:0]),
 ]
+MEMBERS["none on any row"] = MEMBERS["one that is active on no row"][1:]
 TWICE = [(Component("t", 0, "se", (*MIXED, LINES[0]), 0, (1, 2, 3, 4)), ALL)]
 ETA = np.array([0.3, -0.4, 0.2, -0.1, 0.5])
 

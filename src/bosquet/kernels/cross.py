@@ -229,12 +229,7 @@ class Cross:
         """(m, n)"""
         cross = np.empty((len(X), len(self._level)))
         cross[:] = self._level
-        terms = [
-            (kind, one)
-            for kind, part, _ in self._parts
-            for one in part.summed_by(len(X))
-            if one.size  # a component may have no rows
-        ]
+        terms = [(kind, one) for kind, part, _ in self._parts for one in part.summed_by(len(X))]
         # Kept from one to the next: fresh memory costs more than what is computed.
         largest = max((one.size for _, one in terms), default=0)
         room = np.empty(min(max(SUMMED, largest), len(X) * largest))
