@@ -1,8 +1,11 @@
-"""BOinG+: `BOinG`, which hands over to TuRBO while it finds nothing better (Appendix B.2)::
+"""BOinG+: `BOinG`, which hands over to TuRBO while it finds nothing better.
 
-with p_switch = 0.1 c_fail: the other engine             Eq. (1)       `Switching`
-TuRBO: the largest X_sub of 20 random configurations     Appendix B.2  `_new_run`
-    an improvement, or a length below 2^-4, ends it                    `_going_on`
+Appendix B.2 of the supplement that `boing` names. One ask::
+
+    with p_switch = 0.1 c_fail: the other engine             Eq. (1)       `Switching`
+    BOinG: as in `boing`
+    TuRBO: the largest X_sub of 20 random configurations     Appendix B.2  `_new_run`
+        an improvement, or a length below 2^-4, ends it                    `_going_on`
 """
 
 from __future__ import annotations
