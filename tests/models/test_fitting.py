@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy
+from scipy.optimize import OptimizeResult
 
-from bosquet.models.fitting import maximise, with_prior
+from bosquet.models.fitting import maximise, minimise, with_prior
 from bosquet.models.priors import Hyperparameters
 
 
@@ -81,3 +83,20 @@ def test_the_prior_is_added_with_its_gradient():
     value, gradient = with_prior(lambda t: (float(t.sum()), np.ones(2)), prior, theta)
     assert value == pytest.approx(3.0 - 0.5 * (1.0 + 0.25))
     assert gradient.tolist() == pytest.approx([1.0 - 0.5, 1.0 - 0.25])
+
+
+def test_a_gradient_is_that_of_the_point_whatever_was_asked_before(monkeypatch):
+    """SciPy asks for the value and the gradient of one point after the other; it need not."""
+
+    def asks_elsewhere(value, start, jac, **_):
+        np.testing.assert_array_equal(jac(start), 2.0 * start)
+        assert value(start) == 1.0
+        np.testing.assert_array_equal(jac(start + 1.0), 2.0 * (start + 1.0))
+        return OptimizeResult(x=start, fun=value(start))
+
+    monkeypatch.setattr(scipy.optimize, "minimize", asks_elsewhere)
+    x, lowest = minimise(
+        lambda x: (float(x @ x), 2.0 * x), np.array([1.0]), -np.ones(1), np.ones(1)
+    )
+    assert x.tolist() == [1.0]
+    assert lowest == 1.0

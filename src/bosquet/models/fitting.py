@@ -54,19 +54,25 @@ def minimise(
     **options: float,
 ) -> tuple[Array, float]:
     """The best point in a box by L-BFGS-B, and its value; ``function`` also gives the gradient."""
-    gradient = start
+    at = gradient = np.full(start.shape, np.nan)
 
     def value(x: Array) -> float:
-        nonlocal gradient
+        nonlocal at, gradient
         found, gradient = function(x)
+        at = x.copy()
         return found
 
+    def slope(x: Array) -> Array:
+        if not np.array_equal(x, at):
+            value(x)
+        return gradient
+
     # SciPy asks for the gradient where it has just asked for the value. Of a function that returns
-    # both it compares and copies all points to be sure of that, which costs as much as small fits.
+    # both it compares and copies all points several times, which costs as much as small fits.
     result = scipy.optimize.minimize(
         value,
         start,
-        jac=lambda _: gradient,
+        jac=slope,
         method="L-BFGS-B",
         bounds=scipy.optimize.Bounds(lower, upper),
         options=options,
