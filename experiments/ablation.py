@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from kept_script import KeptScript
@@ -88,7 +89,51 @@ VARIANTS = {
         "transforms about the median, averaged": "the same, averaged up to 30 trials",
         "far longer length-scales, transforms about the median": "both of these",
     },
+    "default of b0796fe": {
+        "far longer, about the median, again": "both of these, on other seeds",
+        "no exploring": "no trial explores, unless nothing seems left to gain",
+        "exploring when stalled": "a trial explores when the last six, or twelve, ... brought no "
+        "new best, instead of every sixth",
+        "four trials first": "at most four trials come before the first model, unless there are "
+        "more branches; eight else",
+        "good places for longer": "the density of good places counts in full up to 30 trials "
+        "instead of 10",
+        "no defaults first": "the first trials are of the space-filling design, the defaults of "
+        "branches not among them",
+        "the lowest value": "improvement is measured from the lowest value, not the lowest "
+        "prediction at a trial",
+        "one process throughout, again": "no second belief after 20 trials",
+    },
 }
+# What the default is made of: versions with a part and without it, or with something in its place.
+PARTS = {
+    "one process up to 20 trials, instead of two beliefs": (
+        ("what is free", "two from the start, again"),
+        ("one process first, good places", "two from the start"),
+    ),
+    "a second belief after that": (
+        ("what is free", "one process throughout"),
+        ("default of b0796fe", "one process throughout, again"),
+    ),
+    "and on eight variables or more without conditions": (
+        ("two without conditions", "what is free"),
+    ),
+    "one set of hyper-parameters, instead of five up to 30 trials": (
+        ("default of 95b3e69", "averaged hyper-parameters"),
+    ),
+    "defaults of branches first": (("default of b0796fe", "no defaults first"),),
+    "up to eight trials before a model, instead of four": (
+        ("default of b0796fe", "four trials first"),
+    ),
+    "every sixth trial explores": (("default of b0796fe", "no exploring"),),
+    "proposals near good places": (("one process first, good places", "no good places"),),
+    "improvement from the lowest prediction, instead of the lowest value": (
+        ("predicted", "default"),
+        ("default of b0796fe", "the lowest value"),
+    ),
+    "only what is free, on finite branches": (("what is free", "default of 3b355df"),),
+}
+PARTS_AFTER = {"real": (15, 30, 60), "trees": (20, 40), "without conditions, synthetic": (20, 60)}
 NAMES = {name for reference, tried in VARIANTS.items() for name in (reference, *tried)}
 SUITES = {
     "real": (tuple(GROUPS["real-develop"]), (15, 30, 60)),
@@ -104,33 +149,60 @@ HEAD = """\
 
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
 *pair* is a problem and a seed on which both the variant and its reference, the default of that day
-(3258db2, 93caac9, 8411776, 3b355df, c584cc5 or 95b3e69), have run. Shares are those of the pairs in
-which the variant is better, ties counted half, after so many evaluations; 0.50 is level, and with n
-pairs a share is known to about 0.5 / sqrt(n). What the models alone are worth, without a search:
-[models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
+(3258db2, 93caac9, 8411776, 3b355df, c584cc5, 95b3e69 or b0796fe), have run. Shares are those of the
+pairs in which the variant is better, ties counted half, after so many evaluations; 0.50 is level,
+and with n pairs a share is known to about 0.5 / sqrt(n). What the models alone are worth, without a
+search: [models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
+
+## The parts of the default
+
+Shares of the pairs in which the version *with* the part is better, and the number of pairs. Parts
+were tried on different days, so each row has its own reference.
+
+{parts}
+## All variants
 
 """
 
 
+Traces = Mapping[tuple[str, int], np.ndarray]
+"""The best value so far, by problem and seed."""
+
+
 def page(runs: Sequence[Run]) -> str:
+    of_suites = {suite: traces(runs, problems) for suite, (problems, _) in SUITES.items()}
     tried = (item for variants in VARIANTS.values() for item in variants.items())
-    text = HEAD + "".join(f"- `{name}`: {what}.\n" for name, what in tried)
-    for suite, (problems, budgets) in SUITES.items():
-        of_suite = [run for run in runs if run.job.problem in problems]
-        by_name = {
-            name: {
-                (r.job.problem, r.job.seed): np.minimum.accumulate(r.values)
-                for r in of_suite
-                if r.job.method == name
-            }
-            for name in NAMES
-        }
-        text += f"\n## {suite}\n\n" + table(by_name, budgets)
+    text = HEAD.replace("{parts}", parts_table(of_suites))
+    text += "".join(f"- `{name}`: {what}.\n" for name, what in tried)
+    for suite, (_, budgets) in SUITES.items():
+        text += f"\n## {suite}\n\n" + table(of_suites[suite], budgets)
     return text + f"\n{len(runs)} runs. Versions: {summary.versions_text(runs)}.\n"
 
 
-Traces = Mapping[tuple[str, int], np.ndarray]
-"""The best value so far, by problem and seed."""
+def traces(runs: Sequence[Run], problems: Sequence[str]) -> dict[str, Traces]:
+    """Of each variant."""
+    return {
+        name: {
+            (r.job.problem, r.job.seed): np.minimum.accumulate(r.values)
+            for r in runs
+            if r.job.method == name and r.job.problem in problems
+        }
+        for name in NAMES
+    }
+
+
+def parts_table(of_suites: Mapping[str, Mapping[str, Traces]]) -> str:
+    columns = [(suite, n) for suite, budgets in PARTS_AFTER.items() for n in budgets]
+    lines = ["| part | " + " | ".join(f"{suite}, {n}" for suite, n in columns) + " |"]
+    lines.append("|---" * (1 + len(columns)) + "|")
+    for part, versions in PARTS.items():
+        cells = []
+        for suite, n in columns:
+            by_name = of_suites[suite]
+            found = [gaps(by_name[with_it], by_name[without], n) for with_it, without in versions]
+            cells.append(share([*chain.from_iterable(found)]))
+        lines.append(f"| {part} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def table(by_name: Mapping[str, Traces], budgets: Sequence[int]) -> str:
@@ -138,23 +210,27 @@ def table(by_name: Mapping[str, Traces], budgets: Sequence[int]) -> str:
     lines.append("|---" * (1 + len(budgets)) + "|")
     for reference, variants in VARIANTS.items():
         for name in variants:
-            cells = [share(by_name[name], by_name[reference], budget) for budget in budgets]
+            cells = [share(gaps(by_name[name], by_name[reference], budget)) for budget in budgets]
             if any(cells):
                 lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def share(variant: Traces, reference: Traces, budget: int) -> str:
-    """How often the variant is better, and the number of pairs; empty where there are none."""
-    gaps = [
-        variant[pair][budget - 1] - reference[pair][budget - 1]
+def gaps(variant: Traces, reference: Traces, budget: int) -> list[float]:
+    """By how much the variant is worse, in each pair."""
+    return [
+        float(variant[pair][budget - 1] - reference[pair][budget - 1])
         for pair in set(variant) & set(reference)
         if min(len(variant[pair]), len(reference[pair])) >= budget
     ]
-    if not gaps:
+
+
+def share(worse: Sequence[float]) -> str:
+    """How often one is better, and the number of pairs; empty where there are none."""
+    if not worse:
         return ""
-    better = float(np.mean([(gap < 0) + 0.5 * (gap == 0) for gap in gaps]))
-    return f"{better:.2f}, {len(gaps)}"
+    better = float(np.mean([(gap < 0) + 0.5 * (gap == 0) for gap in worse]))
+    return f"{better:.2f}, {len(worse)}"
 
 
 SCRIPT = KeptScript("ablation", page, lambda _: [])  # nothing of it can be run from here
