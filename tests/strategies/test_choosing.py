@@ -8,9 +8,9 @@ from bosquet.strategies.choosing import Ask
 
 SPACE = bq.Space(
     {
-        "smoother": bq.Choice(["a", "b", "c"]),
-        "before": bq.Choice([0, 1, 2], ordered=True),
-        "after": bq.Choice([0, 1, 2], ordered=True),
+        "smoother": bq.Choice(["a", "b", "c", "d"]),
+        "before": bq.Choice([0, 1, 2, 3], ordered=True),
+        "after": bq.Choice([0, 1, 2, 3], ordered=True),
         "cores": bq.Choice({"one": {}, "many": {"nodes": bq.Int(2, 4)}}),
     }
 )
@@ -30,12 +30,12 @@ def test_models_choose_to_the_end_on_finite_spaces(strategy):
     else:
         space = SPACE
     optimizer = bq.Optimizer(space, strategy=strategy, seed=0)
-    for _ in range(26):
+    for _ in range(40):
         trial = optimizer.ask()
         optimizer.tell(trial, seconds(trial.config))
     chosen = [trial.info["why"] for trial in optimizer.history.trials[12:]]
     assert not [why for why in chosen if why == "space-filling design" or "random" in why]
-    assert len([why for why in chosen if why.startswith("highest")]) >= 7
+    assert len([why for why in chosen if why.startswith("highest")]) >= 14
 
 
 def test_models_choose_where_constraints_leave_little_of_a_finite_space():
