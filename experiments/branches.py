@@ -12,13 +12,12 @@ their runs there, and add them with --add FILE.jsonl --as "boing before" --commi
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from kept_script import KeptScript, listed, longest
+from kept_script import KeptScript, every_seed, longest, seeded
 
 from bosquet.benchmarks import summary
-from bosquet.benchmarks.harness import Job, Run
+from bosquet.benchmarks.harness import Run
 
 METHODS = ("boing", "boing+", "turbo", "add-tree", "auto", "random")
 N_TRIALS = {
@@ -94,14 +93,6 @@ subregion:
 """
 
 
-def jobs(options: argparse.Namespace) -> Iterable[Job]:
-    """Seeds outermost, so that an interrupted table is a fair one."""
-    for seed in range(options.first_seed, options.seeds):
-        for problem in options.problems:
-            for method in options.methods:
-                yield Job(method, problem, seed, N_TRIALS[problem])
-
-
 def page(runs: Sequence[Run]) -> str:
     """Problems in the order in which they are listed above."""
     listed_first = sorted(longest(runs), key=lambda run: list(N_TRIALS).index(run.job.problem))
@@ -115,17 +106,12 @@ def page(runs: Sequence[Run]) -> str:
     )
 
 
-SCRIPT = KeptScript("branches", page, jobs)
+SCRIPT = KeptScript("branches", page, every_seed(N_TRIALS))
 kept_page = SCRIPT.kept_page
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=110)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--problems", type=listed, default=tuple(N_TRIALS))
-    parser.add_argument("--methods", type=listed, default=METHODS)
-    SCRIPT.main(parser)
+    SCRIPT.main(seeded(__doc__, range(100, 110), N_TRIALS, METHODS))
 
 
 if __name__ == "__main__":

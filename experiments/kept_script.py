@@ -109,6 +109,30 @@ def longest(runs: Iterable[Run]) -> list[Run]:
     return sorted(found.values(), key=lambda r: (r.job.problem, r.job.method, r.job.seed))
 
 
+def every_seed(n_trials: Mapping[str, int]) -> Callable[[argparse.Namespace], Iterable[Job]]:
+    """Jobs of the options of `seeded`. Seeds outermost: an interrupted table is a fair one."""
+
+    def jobs(options: argparse.Namespace) -> Iterable[Job]:
+        for seed in range(options.first_seed, options.seeds):
+            for problem in options.problems:
+                for method in options.methods:
+                    yield Job(method, problem, seed, n_trials[problem])
+
+    return jobs
+
+
+def seeded(
+    doc: str | None, seeds: range, problems: Iterable[str], methods: Iterable[str]
+) -> argparse.ArgumentParser:
+    """Options for seeds, problems and methods, with these defaults."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=seeds.stop)
+    parser.add_argument("--first-seed", type=int, default=seeds.start)
+    parser.add_argument("--problems", type=listed, default=tuple(problems))
+    parser.add_argument("--methods", type=listed, default=tuple(methods))
+    return parser
+
+
 def listed(text: str) -> tuple[str, ...]:
     """An option that is a list of names."""
     return tuple(text.split(","))

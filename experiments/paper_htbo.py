@@ -10,9 +10,8 @@ Writes docs/results/paper-htbo.md; runs are kept in results/paper-htbo.jsonl.xz.
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import median
@@ -20,10 +19,10 @@ from typing import Any
 
 import numpy as np
 from htbo import rkhs, table
-from kept_script import KeptScript, listed
+from kept_script import KeptScript, every_seed, seeded
 
 from bosquet.benchmarks import PROBLEMS, Factory, Problem, summary
-from bosquet.benchmarks.harness import Job, Run
+from bosquet.benchmarks.harness import Run
 from bosquet.benchmarks.suite import data_directory
 from bosquet.strategies import HTBO, Strategy
 
@@ -91,13 +90,6 @@ not on this page.
 and 56 with them.
 
 """
-
-
-def jobs(options: argparse.Namespace) -> Iterable[Job]:
-    for seed in range(options.first_seed, options.seeds):
-        for problem in options.problems:
-            for method in options.methods:
-                yield Job(method, problem, seed, N_TRIALS[problem])
 
 
 def page(runs: Sequence[Run]) -> str:
@@ -173,17 +165,12 @@ def number(value: float, problem: str) -> str:
     return f"{value:g}" if np.isfinite(value) else f"> {N_TRIALS[problem]}"
 
 
-SCRIPT = KeptScript("paper-htbo", page, jobs, METHODS, FACTORIES)
+SCRIPT = KeptScript("paper-htbo", page, every_seed(N_TRIALS), METHODS, FACTORIES)
 kept_page = SCRIPT.kept_page
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--problems", type=listed, default=tuple(N_TRIALS))
-    parser.add_argument("--methods", type=listed, default=tuple(METHODS))
-    SCRIPT.main(parser)
+    SCRIPT.main(seeded(__doc__, range(20), N_TRIALS, METHODS))
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ Methods whose name ends in "before" are of commit a9c84c1: make their runs there
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from kept_script import KeptScript, listed, longest
+from kept_script import KeptScript, every_seed, longest, seeded
 from lander import lunar
 
 from bosquet.benchmarks import PROBLEMS, summary
-from bosquet.benchmarks.harness import Job, Run
+from bosquet.benchmarks.harness import Run
 
 METHODS = ("boing", "boing+", "turbo", "auto")
 N_TRIALS = {"ackley-10-shifted": 150, "lunar": 150}
@@ -54,29 +53,16 @@ Lunar Lander at rewards below 0 (values above 0).
 """
 
 
-def jobs(options: argparse.Namespace) -> Iterable[Job]:
-    """Seeds outermost, so that an interrupted table is a fair one."""
-    for seed in range(options.first_seed, options.seeds):
-        for problem in options.problems:
-            for method in options.methods:
-                yield Job(method, problem, seed, N_TRIALS[problem])
-
-
 def page(runs: Sequence[Run]) -> str:
     return f"{HEAD}{NOTES}\n{summary.markdown(longest(runs), AFTER)}"
 
 
-SCRIPT = KeptScript("rough", page, jobs, problems={**PROBLEMS, "lunar": lunar})
+SCRIPT = KeptScript("rough", page, every_seed(N_TRIALS), problems={**PROBLEMS, "lunar": lunar})
 kept_page = SCRIPT.kept_page
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=110)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--problems", type=listed, default=tuple(N_TRIALS))
-    parser.add_argument("--methods", type=listed, default=METHODS)
-    SCRIPT.main(parser)
+    SCRIPT.main(seeded(__doc__, range(100, 110), N_TRIALS, METHODS))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bosquet.kernels.stationary import SHAPES
-from bosquet.strategies import Proposal, Random, Strategy
+from bosquet.strategies import AddTree, Proposal, Random, Strategy
 from bosquet.testing import check_shape
 from bosquet.testing import conformance as c
 
@@ -37,6 +37,17 @@ class Unseeded(Random):
 class FixedSeed(Random):
     def propose(self, task, n, rng):
         return super().propose(task, n, np.random.default_rng(task.index))
+
+
+class Leaky(AddTree):
+    """Remembers in the process, and only there, that a model has proposed."""
+
+    seen = 0
+
+    def propose(self, task, n, rng):
+        found = super().propose(task, n, np.random.default_rng([self.seen, task.index]))
+        self.__dict__["seen"] = self.seen + any("fits" in p.memory for p in found)
+        return found
 
 
 class Disobedient(Strategy):
@@ -100,6 +111,7 @@ class Arrival(Random):
     ("strategy", "check"),
     [
         (Stateful, c.check_replay),
+        (Leaky, c.check_replay),
         (Global, c.check_global_random_state),
         (Unseeded, c.check_deterministic),
         (FixedSeed, c.check_deterministic),

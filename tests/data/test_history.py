@@ -86,7 +86,7 @@ infos = st.recursive(
 )
 
 
-@settings(relaxed, max_examples=150)
+@settings(relaxed, max_examples=60)
 @given(declarations(), st.sampled_from(["minimize", "maximize"]), st.data())
 def test_json_lines_give_back_whatever_was_there(tmp_path_factory, declaration, direction, data):
     """Down to the sign of a zero: names, options, values, reasons and infos may all be odd."""

@@ -91,11 +91,12 @@ def test_a_model_says_what_was_fitted(tree_model):
     assert tree_model.branches == ("model=svm", "model=forest")
 
 
-def test_of_very_many_trials_some_are_fitted():
+def test_of_very_many_trials_some_are_fitted(monkeypatch):
+    monkeypatch.setattr("bosquet.explain.fit.MOST", 30)
     space = bq.Space({"x": bq.Float(0, 1)})
-    model = Model(studied(space, lambda config: config["x"] ** 2, 320), bq.strategies.FlatGP())
-    assert len(model.trials) == 300
-    assert "300 of 320 trials" in str(model)
+    model = Model(studied(space, lambda config: config["x"] ** 2, 32), bq.strategies.FlatGP())
+    assert len(model.trials) == 30
+    assert "30 of 32 trials" in str(model)
     assert model.history.best in model.trials
 
 
@@ -149,6 +150,6 @@ def test_every_strategy_has_a_model(strategy):
 
 def test_a_warped_model_explains_too():
     strategy = bq.strategies.AddTree(warp=True)
-    model = Model(studied(tree_space(), tree_value, 15), strategy)
+    model = Model(studied(tree_space(), tree_value, 10), strategy)
     assert model.importance()[0].parameter in ("model", "model=svm/C")
-    assert len(model.leave_one_out()) == 15
+    assert len(model.leave_one_out()) == 10

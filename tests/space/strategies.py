@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bosquet import Choice, Float, Forbid, Int, Space, SpaceError
 
 relaxed = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

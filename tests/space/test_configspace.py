@@ -283,7 +283,7 @@ def fits_a_tree(cs) -> bool:
     )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(configspaces())
 def test_configspaces_are_read_exactly_when_they_are_trees(cs):
     if fits_a_tree(cs):

@@ -28,7 +28,7 @@ from tests.space.strategies import (
 )
 from tests.space.strategies import relaxed as usual
 
-relaxed = settings(usual, max_examples=40)  # many tests, whose spaces take most of the time
+relaxed = settings(usual, max_examples=25)  # many tests, whose spaces take most of the time
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -212,6 +212,8 @@ def test_one_candidate_of_the_forest_in_twelve_is_random(monkeypatch):
     searched = []
     monkeypatch.setattr(BOinG, "global_best", lambda *_: searched.append(1))
     task, rng = known(40), np.random.default_rng(0)
+    forest = BOinG.paper().forest(task, task.history.dataset(), rng)
+    monkeypatch.setattr(BOinG, "forest", lambda *_: forest)
     monkeypatch.setattr(boing_module, "improve", lambda *_: None)
     found = [BOinG.paper().next(task, task.taken, rng) for _ in range(300)]
     drawn = [one for one in found if one is not None]

@@ -95,17 +95,17 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(tmp_path, strategy, capsys)
     def objective(config):
         return (config.get("x", 0.2) - 0.4) ** 2 + config.get("n", 0) / 50
 
-    whole = bq.minimize(objective, space, n_trials=12, seed=3, strategy=strategy)
-    for total in (5, 6, 11, 12):
+    whole = bq.minimize(objective, space, n_trials=9, seed=3, strategy=strategy)
+    for total in (5, 6, 8, 9):
         part = bq.minimize(
             objective, space, n_trials=total, strategy=strategy, storage=tmp_path / "r.db", seed=3
         )
     assert part.trials == whole.trials
-    assert part.resumed == 11
-    assert "11 of them from before" in str(part)
-    assert "r.db, study 'bosquet': goes on after 11 trials\n" in capsys.readouterr().err
-    bq.minimize(objective, space, n_trials=9, strategy=strategy, storage=tmp_path / "r.db", seed=3)
-    assert "has 12 trials already; 9 are wanted in all, so nothing is left to run\n" in (
+    assert part.resumed == 8
+    assert "8 of them from before" in str(part)
+    assert "r.db, study 'bosquet': goes on after 8 trials\n" in capsys.readouterr().err
+    bq.minimize(objective, space, n_trials=7, strategy=strategy, storage=tmp_path / "r.db", seed=3)
+    assert "has 9 trials already; 7 are wanted in all, so nothing is left to run\n" in (
         capsys.readouterr().err
     )
 

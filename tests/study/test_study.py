@@ -20,8 +20,8 @@ def value(config):
 
 
 def test_asking_and_telling_is_minimize_by_hand(storage):
-    whole = bq.minimize(value, SPACE, n_trials=10, seed=3, strategy="add-tree")
-    for _ in range(10):  # another process every time
+    whole = bq.minimize(value, SPACE, n_trials=8, seed=3, strategy="add-tree")
+    for _ in range(8):  # another process every time
         with bq.Study(storage, space=SPACE, seed=3, strategy="add-tree") as study:
             trial = study.ask()
             study.tell(trial, value(trial.config))

@@ -22,8 +22,9 @@ from bosquet.strategies import Strategy
 MakeStrategy = Callable[[], Strategy]
 Objective = Callable[[Config], float]
 
-_TRIALS = 12
 _DESIGN = 10  # the trials before the first model are not more
+_FIRST, _LAST = 3, 3  # the proposals of a whole run: without a model, and mostly with one
+_TRIALS = 12  # of a whole run, with those that are told between these
 _SEED = 7
 
 
@@ -139,7 +140,7 @@ def smooth(config: Config) -> float:
     return math.fsum(math.sin(3 * v) + 0.1 * math.log1p(abs(v)) for v in numbers) + len(config)
 
 
-def _run(optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS) -> list[Config]:
+def _run(optimizer: Optimizer, n: int, objective: Objective = smooth) -> list[Config]:
     """Sequential trials; the configurations proposed."""
     configs = []
     for _ in range(n):
@@ -147,6 +148,17 @@ def _run(optimizer: Optimizer, objective: Objective = smooth, n: int = _TRIALS) 
         configs.append(trial.config)
         optimizer.tell(trial, objective(trial.config))
     return configs
+
+
+def _run_whole(optimizer: Optimizer, objective: Objective = smooth) -> list[Config]:
+    """The first proposals, and some after as many trials as a model needs.
+
+    The trials between them are told, as models of all of them would take most of the time.
+    """
+    first = _run(optimizer, _FIRST, objective)
+    for config in optimizer.space.sample(_SEED, _TRIALS - _FIRST - _LAST):
+        optimizer.tell(config, objective(config))
+    return first + _run(optimizer, _LAST, objective)
 
 
 def _assert_same(proposed: Sequence[Config], expected: Sequence[Config], what: str) -> None:
@@ -168,7 +180,7 @@ def _whole_run(make: MakeStrategy, wanted: Callable[[], Space]) -> _WholeRun:
     """What several checks of one strategy look at, or compare another run with."""
     optimizer = Optimizer(fitting(make, wanted), make(), seed=_SEED)
     before = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
-    configs = _run(optimizer)
+    configs = _run_whole(optimizer)
     after = np.random.get_state(legacy=False)  # noqa: NPY002
     return _WholeRun(optimizer.history, configs, str(before) != str(after))
 
@@ -182,7 +194,7 @@ def check_valid(make: MakeStrategy) -> None:
             assert list(canonical.items()) == list(config.items()), f"{config}, not {canonical}"
             plain = (str, int, float, bool, type(None))
             assert all(type(value) in plain for value in config.values()), config
-        for trial in run.history.trials:
+        for trial in (*run.history.trials[:_FIRST], *run.history.trials[-_LAST:]):
             json.dumps([trial.info, trial.memory], allow_nan=False)
             path = space.path_label(trial.config)
             assert trial.info.get("path") == path, f"{trial.info} has another path than {path!r}"
@@ -194,9 +206,9 @@ def check_deterministic(make: MakeStrategy) -> None:
     """The same seed gives the same run, another seed another."""
     run = _whole_run(make, tree_space)
     again = Optimizer(run.history.space, make(), seed=_SEED)
-    _assert_same(_run(again), run.configs, "the same seed gives another run")
+    _assert_same(_run_whole(again), run.configs, "the same seed gives another run")
     other = Optimizer(run.history.space, make(), seed=_SEED + 1)
-    differs = any(_run(other, n=1) != [config] for config in run.configs[: _TRIALS // 2])
+    differs = any(_run(other, 1) != [config] for config in run.configs[:_FIRST])
     assert differs, "another seed gives the same run"
 
 
@@ -209,15 +221,16 @@ def check_global_random_state(make: MakeStrategy) -> None:
 def check_replay(make: MakeStrategy) -> None:
     """A run resumed from its history goes on as the uninterrupted one did.
 
-    Once to its end, as what is remembered in a process may also show up late.
+    Once after a proposal of a model, which the resumed run has not made itself, and to its end, as
+    what is remembered in a process may also show up late.
     """
     for run in (_whole_run(make, wanted) for wanted in SPACES):
         space = run.history.space
-        for cut, n in ((1, 2), (_TRIALS // 2, 1), (_TRIALS - 3, 3)):
+        for cut, proposed in ((1, run.configs[1:_FIRST]), (_TRIALS - 2, run.configs[-2:])):
             history = History(space, run.history.trials[:cut])
             resumed = Optimizer(space, make(), seed=_SEED, history=history)
             what = f"resumed after {cut} trials, the run is another one"
-            _assert_same(_run(resumed, n=n), run.configs[cut : cut + n], what)
+            _assert_same(_run(resumed, len(proposed)), proposed, what)
 
 
 def check_order_of_telling(make: MakeStrategy) -> None:
@@ -229,7 +242,7 @@ def check_order_of_telling(make: MakeStrategy) -> None:
         batch = optimizer.ask(4)
         for i in order:
             optimizer.tell(batch[i], smooth(batch[i].config))
-        after.append(_run(optimizer, n=3))
+        after.append(_run(optimizer, 3))
     _assert_same(after[1], after[0], "another order of telling gives another run")
 
 
@@ -237,7 +250,7 @@ def check_directions(make: MakeStrategy) -> None:
     """Maximising a function proposes what minimising its negative does."""
     low = _whole_run(make, tree_space)
     high = Optimizer(low.history.space, make(), seed=_SEED, direction="maximize")
-    proposed = _run(high, lambda config: -smooth(config))
+    proposed = _run_whole(high, lambda config: -smooth(config))
     _assert_same(proposed, low.configs, "maximising the negative gives another run")
     assert low.history.best is not None
     assert high.best is not None
@@ -248,7 +261,7 @@ def check_pending(make: MakeStrategy) -> None:
     """Trials in flight are not proposed again, in a batch or one by one."""
     space = fitting(make, and_or_space)
     optimizer = Optimizer(space, make(), seed=0)
-    _run(optimizer, n=5)
+    _run(optimizer, 5)
     trials = [*optimizer.ask(4), optimizer.ask(), *optimizer.ask(3)]
     keys = {trial.key for trial in (*optimizer.history.trials, *trials)}
     assert len(keys) == 5 + 8, "a configuration was proposed that is evaluated or pending already"
@@ -262,7 +275,7 @@ def check_exhausted(make: MakeStrategy) -> None:
     assert len(everything) == 5
     for begun in (3, 0, 4):
         optimizer = Optimizer(space, make(), seed=0)
-        seen = {space.key(config) for config in _run(optimizer, n=begun)}
+        seen = {space.key(config) for config in _run(optimizer, begun)}
         rest = optimizer.ask(9)
         assert len(rest) == 5 - begun, f"{len(rest)} of the {5 - begun} configurations left"
         assert seen | {trial.key for trial in rest} == everything
@@ -282,7 +295,7 @@ def check_candidates(make: MakeStrategy) -> None:
     space = fitting(make, tree_space)
     candidates = space.sample(0, 9)
     optimizer = Optimizer(space, make(), seed=0, candidates=[*candidates, candidates[0]])
-    proposed = _run(optimizer, n=9)
+    proposed = _run(optimizer, 9)
     missed = {space.key(c) for c in candidates} - {space.key(c) for c in proposed}
     assert not missed, f"candidates that were never proposed: {missed}"
     _assert_exhausted(optimizer)
@@ -322,12 +335,12 @@ def check_odd_values(make: MakeStrategy) -> None:
 def _tell_in_turn(make: MakeStrategy, space: Space, values: Sequence[float]) -> None:
     """Values of as many trials as a model needs, and then of some that are asked for.
 
-    Three, as one of them may be spent on exploring without a model.
+    Two, as one of them may be spent on exploring without a model.
     """
     optimizer = Optimizer(space, make(), seed=0)
     for i, config in enumerate(space.sample(0, _DESIGN)):
         optimizer.tell(config, values[i % len(values)])
-    for i in range(3):
+    for i in range(2):
         trial = optimizer.ask()
         json.dumps([trial.info, trial.memory], allow_nan=False)
         optimizer.tell(trial, values[i % len(values)])
@@ -349,7 +362,7 @@ def check_known_points(make: MakeStrategy) -> None:
     known = list(space.configs())[:3]
     for config in known:
         optimizer.tell(config, smooth(config))
-    proposed = _run(optimizer, n=2)
+    proposed = _run(optimizer, 2)
     assert {space.key(c) for c in (*known, *proposed)} == {space.key(c) for c in space.configs()}
 
 
