@@ -128,12 +128,15 @@ def _title(branches: list[Branch]) -> str:
         return told
     most = max(hopes, key=lambda b: b.predicted.gain if b.predicted else 0.0)
     chance = most.predicted.chance if most.predicted else 0.0
-    if all(b.predicted is None or b.predicted.chance < _HOPE for b in hopes):
+    highest = max(b.predicted.chance for b in hopes if b.predicted)
+    if highest < _HOPE:
         return f"{told}; the next trial is unlikely to be a new best anywhere"
     if len(branches) == 1:
         return f"{told}; the chance that the next is better is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
-    return f"{told}; more trials are worth most {where} (chance of a new best: {percent(chance)})"
+    gain = "" if percent(highest) == percent(chance) else "largest gain on average, "
+    odds = f"chance of a new best: {percent(chance)}"
+    return f"{told}; more trials are worth most {where} ({gain}{odds})"
 
 
 def _subtitle(history: History, branches: list[Branch]) -> str:
@@ -203,7 +206,8 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
             "color": [0.0 if chance is None else chance for chance in chances],
             "cmin": 0.0,
             "cmax": 1.0,
-            "colorscale": [[0.0, "#9AA0A8"], [0.5, SKY], [1.0, BLUE]],
+            # Late in a study most chances are below a tenth, and yet are told apart.
+            "colorscale": [[0.0, "#9AA0A8"], [0.1, SKY], [1.0, BLUE]],
             "line": {"width": 0},
             "opacity": 1.0,
         },
