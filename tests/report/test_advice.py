@@ -44,7 +44,8 @@ def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
     assert advice(history, model) == (
         "More trials are worth most in m=b: the model gives the next one there a chance of "
         "20\u00a0% to be a new best, and expects it to improve the best value by 0.034 on average; "
-        "a new best is likelier in m=a (40\u00a0%), but would gain less. A wider range of x may hold something better, as the best configuration is at a bound."
+        "a new best is likelier in m=a (40\u00a0%), but would gain less. "
+        "A wider range of x may hold something better, as the best configuration is at a bound."
     )
 
 

@@ -162,6 +162,13 @@ def _prefixes(branches: list[Branch]) -> Iterator[tuple[tuple[str, ...], list[Br
     yield from below.items()
 
 
+def _short(part: str) -> str:
+    """The label of a node; of a long one the end, where it differs from its siblings."""
+    if len(part) > _LONG_NAME:
+        part = part.partition("=")[2]
+    return text(part if len(part) <= _LONG_NAME else "\u2026" + part[1 - _LONG_NAME :])
+
+
 def _is_leaf(prefix: tuple[str, ...], below: list[Branch]) -> bool:
     return len(below) == 1 and below[0].parts == prefix
 
@@ -192,7 +199,7 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         x=[at[prefix][0] for prefix, _ in shown],
         y=[at[prefix][1] for prefix, _ in shown],
         mode="markers+text",
-        text=[text(prefix[-1], _LONG_NAME) if prefix else "" for prefix, _ in shown],
+        text=[_short(prefix[-1]) if prefix else "" for prefix, _ in shown],
         # A leaf has its row for itself; above it, its label would cross the lines to its siblings.
         textposition=["middle right" if _is_leaf(*one) else "top left" for one in shown],
         cliponaxis=False,

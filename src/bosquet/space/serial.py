@@ -94,8 +94,9 @@ def _parameter_from_dict(data: Any, name: str) -> Parameter:
     try:
         if kind in ("float", "int", "choice"):
             _check_fields(kind, fields)
-            made = {"float": Float, "int": Int}.get(kind)
-            return _choice_from_dict(fields) if made is None else made(**fields)
+            if kind == "choice":
+                return _choice_from_dict(fields)
+            return (Float if kind == "float" else Int)(**fields)
     except SpaceError as error:
         raise SpaceError(f"{name}: {error}") from None
     flag = "; a flag is a choice with the options [false, true]" if kind in _FLAGS else ""
