@@ -149,7 +149,7 @@ def test_a_file_called_like_a_module():
         (["wrong.py:f"], "wrong.py cannot be loaded: '(' was never closed (wrong.py, line 1)"),
         (["lib/train.py:objective", "--space", "x.txt"], "must be FILE.py:NAME or FILE.json"),
         (["lib/train.py:objective", "--space", "lib/train.py:number"], "must be a bosquet.Space"),
-        (["lib/train.py:objective", "--space", "nope.json"], "No such file"),
+        (["lib/train.py:objective", "--space", "nope.json"], "nope.json: there is no such file"),
         (["lib/train.py:objective", "--space", "bad.json"], "bad.json is not JSON"),
         (["lib/train.py:objective", "--space", "odd.json"], "odd.json: a stored space is a dict"),
         (["lib/train.py:objective", "--space", "twice.json"], "twice.json: the key 'lr' appears"),

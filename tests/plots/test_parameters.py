@@ -48,6 +48,25 @@ def test_importance_has_a_bar_for_every_parameter_and_choice(history):
     assert all(name.endswith(" %") for name in made.layout.yaxis.ticktext)
 
 
+def test_importance_is_not_told_of_what_no_trial_has_shown():
+    """Not of a branch in which all trials failed, nor of a parameter that had one value."""
+    space = bq.Space(
+        {
+            "m": bq.Choice(
+                {"a": {"x": bq.Float(0, 1), "n": bq.Int(1, 9)}, "b": {"y": bq.Float(0, 1)}}
+            )
+        }
+    )
+    trials = [bq.Trial(i, {"m": "a", "x": i / 8, "n": 3}, "complete", i / 9) for i in range(8)]
+    trials += [bq.Trial(8 + i, {"m": "b", "y": i / 4}).failed("no") for i in range(4)]
+    made = plots.importance(bq.History(space, trials))
+    assert [name.split("  ")[0] for name in made.layout.yaxis.ticktext] == ["x"]
+    assert "not shown: 3 parameters without two values" in made.layout.title.subtitle.text
+    same = [bq.Trial(i, {"m": "a", "x": 0.5, "n": 3}, "complete", i / 9) for i in range(8)]
+    with pytest.raises(bq.ModelError, match="no parameter has had two values"):
+        plots.importance(bq.History(space, same))
+
+
 def test_names_that_two_branches_share_are_qualified():
     both = {"a": {"x": bq.Float(0, 1)}, "b": {"x": bq.Float(0, 1)}}
     space = bq.Space({"m": bq.Choice(both), "y": bq.Float(0, 1)})

@@ -43,17 +43,25 @@ def test_the_branch_with_most_to_gain_and_what_sits_at_a_bound(history):
     model = fitted(("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3))
     assert advice(history, model) == (
         "More trials are worth most in m=b: the model gives the next one there a chance of "
-        "20\u00a0% to be a new best, and expects it to improve the best value by 0.034 on average. "
+        "20\u00a0% to be a new best, and expects it to improve the best value by 0.034 on average; "
+        "a new best is likelier in m=a (40\u00a0%), but would gain less. "
         "A wider range of x may hold something better, as the best configuration is at a bound."
     )
 
 
-def test_a_likelier_but_smaller_gain_is_told_too(history):
-    model = fitted(("m=a", 0.38, 0.001, 0.9), ("m=b", 0.02, 0.03, 0.3))
-    assert (
-        "by 0.03 on average; less is likelier to be gained in m=a (38\u00a0%). A wider"
-        in advice(history, model)
-    )
+@pytest.mark.parametrize("likelier", [0.0349, 0.06])
+def test_why_it_is_not_the_likeliest_branch_is_told_where_the_chances_look_different(
+    history, likelier
+):
+    model = fitted(("m=a", likelier, 0.001, 0.9), ("m=b", 0.03, 0.03, 0.3), ("m=c", 0.05, 0.0, 0.1))
+    said = advice(history, model)
+    better = "m=a (6" if likelier == 0.06 else "m=c (5"
+    assert f"; a new best is likelier in {better}\u00a0%), but would gain less. A wider" in said
+
+
+def test_chances_that_look_alike_need_no_words(history):
+    model = fitted(("m=a", 0.054, 0.001, 0.9), ("m=b", 0.05, 0.03, 0.3))
+    assert "likelier" not in advice(history, model)
 
 
 def test_a_gain_beyond_all_that_was_seen_is_not_told(history):

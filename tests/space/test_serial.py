@@ -140,9 +140,12 @@ def below(parameter: Any) -> Any:
         (stored({**PARAMETER, "low": "2"}), "low='2' must be a finite number"),
         (
             stored({"type": "int", "low": 2}),
-            "speed: missing 1 required positional argument: 'high'",
+            "speed: the field 'high' is missing: 'int' needs 'low' and 'high'",
         ),
-        (stored({**PARAMETER, "wide": 1}), "speed: got an unexpected keyword argument 'wide'"),
+        (
+            stored({**PARAMETER, "wide": 1}),
+            "speed: the field 'wide' is unknown; 'float' has 'low', ",
+        ),
         (stored({**PARAMETER, "log": "no"}), "log='no' must be True or False"),
         (stored({"type": "bool"}), "; a flag is a choice with the options [false, true]"),
         (stored({"type": "choice"}), "speed: a choice needs a list of 'options'"),
@@ -152,7 +155,7 @@ def below(parameter: Any) -> Any:
         (stored({**CHOICE, "options": [1, True]}), "speed: Choice: options 1 and True are equal"),
         (stored({**CHOICE, "default": "c"}), "speed: Choice: default='c' is not one of 'a', 'b'"),
         (stored({**CHOICE, "ordered": 1}), "ordered=1 must be True or False"),
-        (stored({**CHOICE, "colour": 1}), "speed: got an unexpected keyword argument 'colour'"),
+        (stored({**CHOICE, "colour": 1}), "speed: the field 'colour' is unknown; 'choice' has "),
         (stored({**CHOICE, "branches": {}}), "speed: branches must be a list such as [{"),
         (stored({**CHOICE, "branches": [3]}), "speed: branch 3 needs a list of 'options'"),
         (
@@ -165,7 +168,7 @@ def below(parameter: Any) -> Any:
         ),
         (
             stored({**CHOICE, "branches": [{"options": ["c"], "parameters": {}}]}),
-            "speed: Choice: ('c',) names the unknown option 'c'",
+            "speed: branch ['c']: 'c' must be one of the 'options' of the choice, ['a', 'b']",
         ),
         (
             stored({**CHOICE, "branches": [{"options": [], "parameters": {}}]}),

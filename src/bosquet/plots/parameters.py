@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.explain import Effect, Importance, Model
@@ -23,6 +25,7 @@ from bosquet.plots.theme import (
 )
 from bosquet.space import Space
 from bosquet.space.tree import Dimension
+from bosquet.text import counted_text
 
 _COLUMNS = 3
 _TICKS = 4  # of a panel
@@ -236,13 +239,19 @@ def importance(source: Any) -> Any:
             storage.
     """
     model = model_for(source)
-    found = model.importance()
+    varied = _varied(model.history)
+    found = [one for one in model.importance() if one.parameter in varied]
+    if not found:
+        raise ModelError("no parameter has had two values in trials that returned a value")
     shown_ones = found[:_BARS][::-1]
     first = found[0]
     where = f" in {text(first.condition)}" if first.condition else ""
     name = text(_of(model.space, first.parameter).name)
     title = f"{name} matters most: {percent(first.share)} of the variance{where}"
     more = f"; {len(found) - _BARS} smaller ones are not shown" if len(found) > _BARS else ""
+    unknown = len(model.importance()) - len(found)
+    if unknown:
+        more += f"; not shown: {counted_text(unknown, 'parameter')} without two values that ran"
     made = figure(
         title,
         "bars: standard deviation of the objective; lines: 90 % intervals; numbers: share of the "
@@ -270,6 +279,22 @@ def importance(source: Any) -> Any:
     made.update_xaxes(title="standard deviation", rangemode="tozero", tickangle=0, nticks=4)
     made.update_layout(legend={"y": -60 / (28 * len(shown_ones) + 30)})
     return made
+
+
+def _varied(history: History) -> set[str]:
+    """Qualified names of parameters of which trials have told something.
+
+    Of others, as those of a branch in which all trials failed, a model knows only what it was made
+    to believe, and that is much.
+    """
+    space = history.space
+    units = np.array([space.to_unit(trial.config) for trial in history.complete])
+    active = space.activity(units)
+    return {
+        d.qualified_name
+        for d in space.dimensions
+        if len(np.unique(units[active[:, d.index], d.index])) > 1
+    }
 
 
 def shortest_names(qualified: Sequence[str], space: Space) -> list[str]:

@@ -128,12 +128,15 @@ def _title(branches: list[Branch]) -> str:
         return told
     most = max(hopes, key=lambda b: b.predicted.gain if b.predicted else 0.0)
     chance = most.predicted.chance if most.predicted else 0.0
-    if all(b.predicted is None or b.predicted.chance < _HOPE for b in hopes):
+    highest = max(b.predicted.chance for b in hopes if b.predicted)
+    if highest < _HOPE:
         return f"{told}; the next trial is unlikely to be a new best anywhere"
     if len(branches) == 1:
         return f"{told}; the chance that the next is better is {percent(chance)}"
     where = "there" if most is best else f"in {text(most.label)}"
-    return f"{told}; more trials are worth most {where} (chance of a new best: {percent(chance)})"
+    gain = "" if percent(highest) == percent(chance) else "largest gain on average, "
+    odds = f"chance of a new best: {percent(chance)}"
+    return f"{told}; more trials are worth most {where} ({gain}{odds})"
 
 
 def _subtitle(history: History, branches: list[Branch]) -> str:
@@ -157,6 +160,13 @@ def _prefixes(branches: list[Branch]) -> Iterator[tuple[tuple[str, ...], list[Br
         for depth in range(len(branch.parts) + 1):
             below.setdefault(branch.parts[:depth], []).append(branch)
     yield from below.items()
+
+
+def _short(part: str) -> str:
+    """The label of a node; of a long one the end, where it differs from its siblings."""
+    if len(part) > _LONG_NAME:
+        part = part.partition("=")[2]
+    return text(part if len(part) <= _LONG_NAME else "\u2026" + part[1 - _LONG_NAME :])
 
 
 def _is_leaf(prefix: tuple[str, ...], below: list[Branch]) -> bool:
@@ -189,7 +199,7 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         x=[at[prefix][0] for prefix, _ in shown],
         y=[at[prefix][1] for prefix, _ in shown],
         mode="markers+text",
-        text=[text(prefix[-1], _LONG_NAME) if prefix else "" for prefix, _ in shown],
+        text=[_short(prefix[-1]) if prefix else "" for prefix, _ in shown],
         # A leaf has its row for itself; above it, its label would cross the lines to its siblings.
         textposition=["middle right" if _is_leaf(*one) else "top left" for one in shown],
         cliponaxis=False,
@@ -203,7 +213,8 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
             "color": [0.0 if chance is None else chance for chance in chances],
             "cmin": 0.0,
             "cmax": 1.0,
-            "colorscale": [[0.0, "#9AA0A8"], [0.5, SKY], [1.0, BLUE]],
+            # Late in a study most chances are below a tenth, and yet are told apart.
+            "colorscale": [[0.0, "#9AA0A8"], [0.1, SKY], [1.0, BLUE]],
             "line": {"width": 0},
             "opacity": 1.0,
         },

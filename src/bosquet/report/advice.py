@@ -85,9 +85,13 @@ def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
             "More trials are hardly worth it: the model gives the next one a chance below "
             f"{100 * _HOPE:.0f}\u00a0% to be a new best{where}{rest}."
         )
+    # The tree below has a larger chance, so it has to be said why this branch is not the one.
     smaller = ""
-    if likeliest.chance > 2.0 * most.chance:
-        smaller = f"; less is likelier to be gained{_in(likeliest)} ({_percent(likeliest.chance)})"
+    if _percent(likeliest.chance) != _percent(most.chance):
+        smaller = (
+            f"; a new best is likelier{_in(likeliest)} ({_percent(likeliest.chance)}), but would "
+            "gain less"
+        )
     worth = f"worth most{_in(most)}" if several else "worth it"
     there = " there" if several else ""
     fails = ""

@@ -12,6 +12,12 @@ from bosquet.space.tree import Parameters
 
 SCHEMA = 1
 _FLAGS = ("bool", "boolean", "flag")  # types that people try
+_NUMBER = ("low", "high", "log", "step", "default")
+_FIELDS = {
+    "float": _NUMBER,
+    "int": _NUMBER,
+    "choice": ("options", "branches", "ordered", "default"),
+}
 
 
 def space_to_dict(
@@ -86,16 +92,27 @@ def _parameter_from_dict(data: Any, name: str) -> Parameter:
     fields = dict(data)
     kind = fields.pop("type", None)
     try:
-        if kind == "choice":
-            return _choice_from_dict(fields)
-        if kind in ("float", "int"):
+        if kind in ("float", "int", "choice"):
+            _check_fields(kind, fields)
+            if kind == "choice":
+                return _choice_from_dict(fields)
             return (Float if kind == "float" else Int)(**fields)
     except SpaceError as error:
         raise SpaceError(f"{name}: {error}") from None
-    except TypeError as error:  # a missing or an unknown field
-        raise SpaceError(f"{name}: {str(error).partition('() ')[2] or error}") from None
     flag = "; a flag is a choice with the options [false, true]" if kind in _FLAGS else ""
     raise SpaceError(f"{name}: type={kind!r} must be 'float', 'int' or 'choice'{flag}")
+
+
+def _check_fields(kind: str, fields: Mapping[str, Any]) -> None:
+    known = _FIELDS[kind]
+    for field in fields:
+        if field not in known:
+            raise SpaceError(
+                f"the field {field!r} is unknown; {kind!r} has {', '.join(map(repr, known))}"
+            )
+    for field in ("low", "high"):
+        if field in known and field not in fields:
+            raise SpaceError(f"the field {field!r} is missing: {kind!r} needs 'low' and 'high'")
 
 
 def _choice_from_dict(fields: dict[str, Any]) -> Choice:
@@ -121,8 +138,19 @@ def _choice_from_dict(fields: dict[str, Any]) -> Choice:
             raise SpaceError(f"branch {key!r}: options must be those of the choice") from None
         if taken:
             raise SpaceError(f"branch {key!r} appears twice")
+        _check_options(branch["options"], plain.options)
         subspaces[key] = below
     return Choice(subspaces, **fields) if branches else plain
+
+
+def _check_options(named: list[Any], options: Sequence[Any]) -> None:
+    """A choice says the same, but of the keys that branches have in Python."""
+    for option in named:
+        if option not in options:
+            raise SpaceError(
+                f"branch {named!r}: {option!r} must be one of the 'options' of the choice, "
+                f"{list(options)!r}"
+            )
 
 
 def _constraints_from_list(

@@ -45,6 +45,8 @@ def load_space(place: str) -> Space:
         try:
             text = Path(place).read_text(encoding="utf-8")
             return Space.from_dict(json.loads(text, object_pairs_hook=_distinct))
+        except FileNotFoundError:
+            raise ValueError(f"{place}: there is no such file") from None
         except SpaceError as error:
             raise ValueError(f"{place}: {error}") from None
         except ValueError as error:
