@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ PARTS = {
             ("BOinG+", "RF_TuRBO"),
             ("RF_TuRBO", "TuRBO_4"),
         ),
-        300,
+        200,
     ),
 }
 AFTER = (75, 100, 150, 200, 300, 500, 1000)
@@ -119,16 +119,20 @@ test of that. Our defaults are not on this page.
 
 
 def jobs(options: argparse.Namespace) -> Iterable[Job]:
-    """A run that several parts need has the length of the longest."""
-    wanted: dict[tuple[str, str], int] = {}
-    for part in (PARTS[name] for name in options.parts):
-        for problem in part.problems:
-            for method in part.methods:
-                key = method, problem
-                wanted[key] = max(wanted.get(key, 0), part.n_trials)
-    for (method, problem), n_trials in wanted.items():
-        for seed in range(options.first_seed, options.seeds):
-            yield Job(method, problem, seed, n_trials)
+    """Seed by seed, so that what is stopped has as many seeds of each.
+
+    A run that several parts need has the length of the longest.
+    """
+    lengths: dict[tuple[str, str], int] = {}
+    wanted: dict[tuple[str, str], None] = {}
+    for name, part in PARTS.items():
+        for key in product(part.problems, part.methods):
+            lengths[key] = max(lengths.get(key, 0), part.n_trials)
+            if name in options.parts:
+                wanted[key] = None
+    for seed in range(options.first_seed, options.seeds):
+        for problem, method in wanted:
+            yield Job(method, problem, seed, lengths[problem, method])
 
 
 def page(runs: Sequence[Run]) -> str:
