@@ -127,11 +127,13 @@ best *predicted* value. docs/results/rough.md has other seeds of Ackley's functi
   model looking at other branches as well (no difference on that seed), and every second trial for
   a model of all branches while nothing is found (behind after 300 evaluations on both seeds
   compared). A third one came after these runs and was adopted: docs/results/branches.md.
-- **Ablations** of 150 evaluations, three seeds: fewer points inside (3 d) is worse; what else was
-  changed (D.1, D.3, the units of targets) shows differences of the size of those between seeds.
+- **Ablations** of our defaults, 150 evaluations, three seeds: too few to decide anything.
+  docs/results/paper-boing.md has ten of the published version: there LGPGA is ahead of a local GP
+  (D.1), and neither the number of points inside (D.2) nor EI for the forest (D.3) decides.
 - **D.4**, one seed of 1,000 evaluations of Levy's function: BOinG+ and BOinG are at 1e-5 or below
   after 500 and stay there, TuRBO is at 1.8 after 500 and at 2e-3 after 1,000. One seed decides
-  nothing about the paper's D.4, nor about its Figure 10.
+  nothing about the paper's D.4, nor about its Figure 10: docs/results/paper-boing.md has ten of the
+  published version, 200 evaluations.
 - **Targets.** Their zero was the mean of the trials inside until this was measured: on Ackley's
   function the run of seed 0 then stayed at 4.0 for 300 evaluations, asking at the edges of its
   subregions, where the model knew nothing and expected what it had seen at the good points.

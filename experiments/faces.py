@@ -157,7 +157,8 @@ def compared(curves: Mapping[str, Mapping[int, Array]], n: int) -> str:
     gaps = np.array([ours[s][n - 1] - other[s][n - 1] for s in ours.keys() & other.keys()])
     gaps = np.round(gaps, 9)  # accuracies are shares of 200 images
     p = wilcoxon(gaps, alternative="greater").pvalue if np.any(gaps) else 1.0
-    return f"on {np.sum(gaps > 0)} and behind on {np.sum(gaps < 0)} of {len(gaps)} (p = {p:.3f})"
+    text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return f"on {np.sum(gaps > 0)} and behind on {np.sum(gaps < 0)} of {len(gaps)} ({text})"
 
 
 SCRIPT = KeptScript("faces", page, jobs, METHODS, {"faces": faces})

@@ -104,7 +104,7 @@ def predictor(gp: PathModel[Any], units: tuple[float, float], rng: np.random.Gen
     noise = float(np.exp(posterior.eta[-1]))
 
     def predict(x: Array) -> tuple[Array, Array]:
-        m, v = posterior.on_path((0,)).moments(x[:, None])
+        m, v = posterior.on_path((0,)).moments(x.reshape(len(x), -1))
         return units[0] + units[1] * m, units[1] ** 2 * (v + noise)
 
     return predict
