@@ -89,8 +89,8 @@ does, "than BO WARP" those on which splits without warps do, compared with warps
 is that of the two-sided sign test on the seeds that differ. "gap" is the mean distance to the
 minimum at the end, in shares of its size. Our defaults are not on this page.
 
-**Still short**: the rows of MCMC, which are of the two tables only, with few seeds. One run of a
-table takes about 15 CPU seconds without splits and 56 with them.
+**Still short**: the rows of MCMC, which are of the two tables only, with two and three seeds: too
+few to compare anything.
 
 """
 
