@@ -3,7 +3,7 @@
 import bosquet as bq
 from bosquet import plots
 from bosquet.explain import BranchBest
-from bosquet.plots.tree import Branch, _short, _title
+from bosquet.plots.tree import Branch, short_label, title_of
 
 
 def test_every_branch_is_a_row_with_its_trials(history, text_of):
@@ -42,13 +42,13 @@ def test_the_title_says_why_the_branch_with_a_smaller_chance_is_named():
         return Branch(label, best=bq.Trial(0, {}, "complete", 1.0), predicted=best)
 
     named = "m=a is best so far; more trials are worth most in m=b "
-    told = _title([branch("m=a", 0.06, 0.1), branch("m=b", 0.03, 0.2)])
+    told = title_of([branch("m=a", 0.06, 0.1), branch("m=b", 0.03, 0.2)])
     assert told == named + "(largest gain on average, chance of a new best: 3 %)"
-    alike = _title([branch("m=a", 0.06, 0.1), branch("m=b", 0.058, 0.2)])
+    alike = title_of([branch("m=a", 0.06, 0.1), branch("m=b", 0.058, 0.2)])
     assert alike == named + "(chance of a new best: 6 %)"
 
 
 def test_long_labels_keep_what_tells_siblings_apart():
-    assert _short("model=svm") == "model=svm"
-    assert _short("the_family_of_algorithms=number_7") == "number_7"
-    assert _short(f"m={'x' * 40}7") == f"\u2026{'x' * 24}7"
+    assert short_label("model=svm") == "model=svm"
+    assert short_label("the_family_of_algorithms=number_7") == "number_7"
+    assert short_label(f"m={'x' * 40}7") == f"\u2026{'x' * 24}7"

@@ -65,7 +65,7 @@ def tree(source: Any) -> Any:
     model, reason = model_or_reason(source)
     branches = _branches(history, [] if model is None else model.best_predicted())
     rows = {branch.label: -float(i) for i, branch in enumerate(branches)}
-    made = figure(_title(branches), text(reason, 200) or _subtitle(history, branches))
+    made = figure(title_of(branches), text(reason, 200) or _subtitle(history, branches))
     made.update_layout(
         height=170 + _ROW * len(branches),
         margin={"l": 12},
@@ -114,7 +114,7 @@ def _branches(history: History, predicted: list[BranchBest]) -> list[Branch]:
     return sorted(kept, key=lambda one: [first[one.parts[: d + 1]] for d in range(len(one.parts))])
 
 
-def _title(branches: list[Branch]) -> str:
+def title_of(branches: list[Branch]) -> str:
     seen = [branch for branch in branches if branch.best]
     if not seen:
         return "No branch has a value yet"
@@ -162,7 +162,7 @@ def _prefixes(branches: list[Branch]) -> Iterator[tuple[tuple[str, ...], list[Br
     yield from below.items()
 
 
-def _short(part: str) -> str:
+def short_label(part: str) -> str:
     """The label of a node; of a long one the end, where it differs from its siblings."""
     if len(part) > _LONG_NAME:
         part = part.partition("=")[2]
@@ -199,7 +199,7 @@ def _add_nodes(made: Any, history: History, branches: list[Branch], rows: dict[s
         x=[at[prefix][0] for prefix, _ in shown],
         y=[at[prefix][1] for prefix, _ in shown],
         mode="markers+text",
-        text=[_short(prefix[-1]) if prefix else "" for prefix, _ in shown],
+        text=[short_label(prefix[-1]) if prefix else "" for prefix, _ in shown],
         # A leaf has its row for itself; above it, its label would cross the lines to its siblings.
         textposition=["middle right" if _is_leaf(*one) else "top left" for one in shown],
         cliponaxis=False,
