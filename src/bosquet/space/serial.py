@@ -72,10 +72,9 @@ def space_from_dict(
         raise SpaceError(
             f"the version of the format is missing: put \"schema\": {SCHEMA} beside 'parameters'"
         )
-    if data.get("schema") != SCHEMA:
-        raise SpaceError(
-            f"schema={data.get('schema')!r}: this version of bosquet reads schema {SCHEMA}"
-        )
+    schema = data["schema"]
+    if not isinstance(schema, (int, float)) or schema != SCHEMA:
+        raise SpaceError(f"schema={schema!r}: this version of bosquet reads schema {SCHEMA}")
     parameters = _parameters_from_dict(data["parameters"])
     return parameters, _constraints_from_list(data.get("constraints", []), functions)
 
@@ -90,9 +89,10 @@ def _parameter_from_dict(data: Any, name: str) -> Parameter:
     if not isinstance(data, Mapping):
         raise SpaceError(f"{name}: {data!r} must be a dict with a 'type'")
     fields = dict(data)
-    kind = fields.pop("type", None)
+    given = fields.pop("type", None)
+    kind = _text(given)
     try:
-        if kind in ("float", "int", "choice"):
+        if kind in _FIELDS:
             _check_fields(kind, fields)
             if kind == "choice":
                 return _choice_from_dict(fields)
@@ -100,13 +100,18 @@ def _parameter_from_dict(data: Any, name: str) -> Parameter:
     except SpaceError as error:
         raise SpaceError(f"{name}: {error}") from None
     flag = "; a flag is a choice with the options [false, true]" if kind in _FLAGS else ""
-    raise SpaceError(f"{name}: type={kind!r} must be 'float', 'int' or 'choice'{flag}")
+    raise SpaceError(f"{name}: type={given!r} must be 'float', 'int' or 'choice'{flag}")
+
+
+def _text(value: Any) -> str:
+    """A text, or none: other values need not even be comparable with one."""
+    return value if isinstance(value, str) else ""
 
 
 def _check_fields(kind: str, fields: Mapping[str, Any]) -> None:
     known = _FIELDS[kind]
     for field in fields:
-        if field not in known:
+        if _text(field) not in known:
             raise SpaceError(
                 f"the field {field!r} is unknown; {kind!r} has {', '.join(map(repr, known))}"
             )
@@ -138,19 +143,21 @@ def _choice_from_dict(fields: dict[str, Any]) -> Choice:
             raise SpaceError(f"branch {key!r}: options must be those of the choice") from None
         if taken:
             raise SpaceError(f"branch {key!r} appears twice")
-        _check_options(branch["options"], plain.options)
+        _check_options(branch["options"], plain)
         subspaces[key] = below
     return Choice(subspaces, **fields) if branches else plain
 
 
-def _check_options(named: list[Any], options: Sequence[Any]) -> None:
+def _check_options(named: list[Any], choice: Choice) -> None:
     """A choice says the same, but of the keys that branches have in Python."""
     for option in named:
-        if option not in options:
+        try:
+            choice.check(option)
+        except (TypeError, ValueError):
             raise SpaceError(
                 f"branch {named!r}: {option!r} must be one of the 'options' of the choice, "
-                f"{list(options)!r}"
-            )
+                f"{list(choice.options)!r}"
+            ) from None
 
 
 def _constraints_from_list(
@@ -161,7 +168,7 @@ def _constraints_from_list(
     given = list(functions)
     constraints: list[Forbid | Constraint] = []
     for entry in data:
-        kind = entry.get("type") if isinstance(entry, Mapping) else None
+        kind = _text(entry.get("type")) if isinstance(entry, Mapping) else ""
         if kind == "forbid":
             constraints.append(Forbid(cast(Any, entry.get("values"))))
         elif kind == "function" and given:
