@@ -153,14 +153,16 @@ def fit_by_evidence(
         fitted_at = n
         cold = few and n % (_COLD_EVERY if very_few else 2 * _COLD_EVERY) == 0
         # Between cold starts the fit of the last trial is near, and the next one goes on.
-        iterations = 200 if very_few or cold else 20 if few else 50
+        iterations = 200 if first or very_few or cold else 20 if few else 50
         best = best.improved([model.hyper.mean] if cold else [], iterations)
-        looking = first or cold or very_few
+        looking, seen = first or cold or very_few, {best.setting}
         while looking:
             around = best.setting
             for setting in rivals(around):
-                rival = _Fit(setting, *model_of(setting), best.theta).improved([], iterations)
-                best = rival if rival.evidence > best.evidence else best
+                if setting not in seen:
+                    rival = _Fit(setting, *model_of(setting), best.theta).improved([], iterations)
+                    best = rival if rival.evidence > best.evidence else best
+                    seen.add(setting)
             # A fit that goes on takes a step at a time; the first one goes as far as it pays.
             looking = first and best.setting != around
     theta = best.start
