@@ -7,6 +7,7 @@ that seeds add up over days and machines.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -14,6 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from bosquet.benchmarks import PROBLEMS, Factory
 from bosquet.benchmarks.harness import Job, Run, Strategies, read_runs, run_all
@@ -99,6 +103,46 @@ class KeptScript:
         finally:  # what has ended is kept, also when the script is stopped
             signal.signal(signal.SIGTERM, stop)
             keep(ended, self.kept, commit)
+
+
+@dataclass(frozen=True)
+class KeptSeeds:
+    """An experiment that measures something for each seed; kept in results/NAME.json."""
+
+    name: str
+    measure: Callable[[int], dict[str, Any]]
+    page: Callable[[list[dict[str, Any]]], str]
+
+    @property
+    def kept(self) -> Path:
+        return ROOT / "experiments" / "results" / f"{self.name}.json"
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """By seed, with the commit and the version of NumPy."""
+        if not self.kept.exists():
+            return {}
+        return dict(json.loads(self.kept.read_text(encoding="utf-8")))
+
+    def kept_page(self) -> str:
+        runs = list(self.read().values())
+        commits, versions = (
+            ", ".join(sorted({run[key] for run in runs})) for key in ("commit", "numpy")
+        )
+        return f"{self.page(runs)}\nCommits: {commits}. NumPy {versions}.\n"
+
+    def main(self, doc: str | None) -> None:
+        """Measures the seeds that are missing, unless told otherwise, and writes the page."""
+        parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+        parser.add_argument("--seeds", type=int, default=50)
+        parser.add_argument("--page", action="store_true", help="write the page from what is kept")
+        options = parser.parse_args()
+        kept = self.read()
+        for seed in range(0 if options.page else options.seeds):
+            if str(seed) not in kept:
+                made = {"commit": head_commit(ROOT), "numpy": np.__version__}
+                kept[str(seed)] = self.measure(seed) | made
+                self.kept.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
+        (PAGES / f"{self.name}.md").write_text(self.kept_page(), encoding="utf-8")
 
 
 def longest(runs: Iterable[Run]) -> list[Run]:

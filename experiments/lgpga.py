@@ -10,25 +10,20 @@ Results are kept in experiments/results/lgpga.json; what is there is not measure
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kept_script import KeptSeeds
 
 import bosquet as bq
 from bosquet.arrays import Array, Bools
-from bosquet.benchmarks.kept import head_commit
 from bosquet.models.base import PathModel, PathPosterior
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.local_global import LocalGlobalGP, n_inducing
 from bosquet.models.plain import plain
 from bosquet.strategies.published import SMAC
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "lgpga.json"
 SPACE = bq.Space({"x": bq.Float(0, 1)})
 POINTS = 50
 INSIDE = slice(35, 45)  # of the points in order
@@ -124,22 +119,7 @@ def compared(predict: Predict, x: Array, inside: Array) -> tuple[float, float, f
     return spread, errors[0], errors[1]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--page", action="store_true", help="write the page from what is kept")
-    options = parser.parse_args()
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    for seed in range(0 if options.page else options.seeds):
-        if str(seed) not in kept:
-            made = {"commit": head_commit(ROOT), "numpy": np.__version__}
-            kept[str(seed)] = measure(seed) | made
-            KEPT.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
-    (ROOT / "docs" / "results" / "lgpga.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    runs = list(json.loads(KEPT.read_text(encoding="utf-8")).values())
+def page(runs: list[dict[str, Any]]) -> str:
     lines = ["| model | spread | nearer to 1 than the full GP's | error inside | error beyond |"]
     lines.append("|---" * 5 + "|")
     found = np.array([[run[name] for name in MODELS] for run in runs])  # seeds, models, numbers
@@ -150,12 +130,13 @@ def kept_page() -> str:
         nearer = f"{np.sum(off[:, i] < off[:, 0])} of {len(runs)}" if i else ""
         cells.insert(1, nearer)
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    commits, versions = (
-        ", ".join(sorted({run[key] for run in runs})) for key in ("commit", "numpy")
-    )
     head = HEAD.format(points=POINTS, restarts=RESTARTS, seeds=len(runs))
-    return head + "\n".join(lines) + f"\n\nCommits: {commits}. NumPy {versions}.\n"
+    return head + "\n".join(lines) + "\n"
+
+
+SCRIPT = KeptSeeds("lgpga", measure, page)
+kept_page = SCRIPT.kept_page
 
 
 if __name__ == "__main__":
-    main()
+    SCRIPT.main(__doc__)

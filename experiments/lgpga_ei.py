@@ -10,12 +10,10 @@ Results are kept in experiments/results/lgpga-ei.json; what is there is not meas
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kept_script import KeptSeeds
 from lgpga import RESTARTS, Predict, predictor
 from scipy.stats import binomtest
 
@@ -23,15 +21,12 @@ import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.arrays import Array, Bools
 from bosquet.benchmarks import PROBLEMS
-from bosquet.benchmarks.kept import head_commit
 from bosquet.models.base import PathModel
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.local_global import LocalGlobalGP
 from bosquet.models.plain import plain
 from bosquet.strategies.published import SMAC
 
-ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "experiments" / "results" / "lgpga-ei.json"
 SPACE = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
 POINTS = 40
 N_INSIDE = 10  # 5 d
@@ -99,22 +94,7 @@ def fitted(
     return {name: predictor(gp, units, rng) for name, (gp, units) in zip(MODELS, gps, strict=True)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--page", action="store_true", help="write the page from what is kept")
-    options = parser.parse_args()
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    for seed in range(0 if options.page else options.seeds):
-        if str(seed) not in kept:
-            made = {"commit": head_commit(ROOT), "numpy": np.__version__}
-            kept[str(seed)] = measure(seed) | made
-            KEPT.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
-    (ROOT / "docs" / "results" / "lgpga-ei.md").write_text(kept_page(), encoding="utf-8")
-
-
-def kept_page() -> str:
-    runs = list(json.loads(KEPT.read_text(encoding="utf-8")).values())
+def page(runs: list[dict[str, Any]]) -> str:
     lines = ["| model | share that is better: median (quartiles) | mean | above a half |"]
     lines.append("|---" * 4 + "|")
     found = {name: np.array([run[name] for run in runs]) for name in MODELS}
@@ -123,9 +103,6 @@ def kept_page() -> str:
         cells = [name, f"{middle:.3f} ({low:.3f}, {high:.3f})", f"{shares.mean():.3f}"]
         lines.append(f"| {' | '.join(cells)} | {np.sum(shares > 0.5)} of {len(runs)} |")
     texts = [compared(found, MODELS[2], MODELS[1]), compared(found, MODELS[0], MODELS[1])]
-    commits, versions = (
-        ", ".join(sorted({run[key] for run in runs})) for key in ("commit", "numpy")
-    )
     head = HEAD.format(
         points=POINTS,
         inside=N_INSIDE,
@@ -134,8 +111,7 @@ def kept_page() -> str:
         grid=GRID,
         seeds=len(runs),
     )
-    text = head + "\n".join(lines) + f"\n\n{' '.join(texts)}\n\n"
-    return text + f"Commits: {commits}. NumPy {versions}.\n"
+    return head + "\n".join(lines) + f"\n\n{' '.join(texts)}\n"
 
 
 def compared(found: dict[str, Array], better: str, worse: str) -> str:
@@ -149,5 +125,9 @@ def compared(found: dict[str, Array], better: str, worse: str) -> str:
     )
 
 
+SCRIPT = KeptSeeds("lgpga-ei", measure, page)
+kept_page = SCRIPT.kept_page
+
+
 if __name__ == "__main__":
-    main()
+    SCRIPT.main(__doc__)
