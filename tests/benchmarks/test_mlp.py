@@ -1,5 +1,4 @@
 import runpy
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +6,10 @@ import pytest
 
 from bosquet.benchmarks import PROBLEMS, mlp, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
-from bosquet.benchmarks.mlp import mlp_problem, mlp_space, read_split, seeded_problem
+from bosquet.benchmarks.mlp import mlp_problem, mlp_space, read_split
 
 pytest.importorskip("sklearn")
-SCRIPT = Path(__file__).parents[2] / "experiments" / "mlp.py"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 SHARED, DUPLICATED = mlp_space(True), mlp_space(False)
 CONFIG = {
     "learning_rate": 0.01,
@@ -93,19 +92,15 @@ def test_a_fifth_is_tested_on_and_training_is_capped(tmp_path, data):
     assert not np.intersect1d(split.X_train, split.X_test).size
 
 
-def test_missing_data_are_named(tmp_path, data, capsys):
+def test_missing_data_are_named(tmp_path, data):
     with pytest.raises(ValueError, match="dataset='iris' must be one of toy"):
         mlp_problem(data, "iris", shared=True)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         mlp_problem(tmp_path / "nowhere", "toy", shared=True)
-    main = runpy.run_path(str(SCRIPT))["main"]
-    with pytest.raises(SystemExit):
-        main(["--data", str(tmp_path / "nowhere")])
-    assert "--data DIR" in capsys.readouterr().err
 
 
 def test_the_harness_runs_problems_that_are_not_registered(data, tmp_path):
-    problems = {"mlp:shared:toy": partial(seeded_problem, data, "toy", True)}
+    problems = {"mlp:shared:toy": lambda _seed: mlp_problem(data, "toy", shared=True)}
     job = Job("random", "mlp:shared:toy", 0, 2)
     with pytest.raises(ValueError, match="problem='small' must be one of mlp:shared:toy"):
         Job("random", "small", 0, 3).check(problems)
@@ -139,13 +134,16 @@ def test_rank_curves_share_ties_average_seeds_and_skip_what_is_incomplete():
     assert summary.rank_curves([]) == {}
 
 
-def test_the_report_of_partial_results(tmp_path):
-    script = runpy.run_path(str(SCRIPT))
-    runs = [make_run("random", [0.5, 0.2]), make_run("tree-ei", [0.5, 0.1])]
-    runs.append(make_run("random", [0.3, 0.3], dataset="half"))
-    text = script["report"](runs)
-    assert "| random | 1.50 ± 0.00 | 2.00 ± 0.00 |" in text
-    assert "| half | 0.3000 |  |" in text
-    assert "| shared | tree-ei | 1 | 1 | 0.50 | 0.10 |" in text
-    script["plot"](runs, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").stat().st_size > 5_000
+def test_the_page_of_partial_results(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))  # scripts import each other
+    script = runpy.run_path(str(EXPERIMENTS / "mlp.py"))
+    better, worse = [0.5] * 9 + [0.1] * 51, [0.5] * 30 + [0.3] * 30
+    runs = [make_run(method, worse, dataset="heart") for method in script["METHODS"]["shared"][1:]]
+    runs += [make_run("tree-ei.paper", better, dataset="heart")]
+    runs.append(make_run("random", worse, dataset="sonar"))
+    text = script["page"](runs)
+    assert "on 1 data sets" in text
+    assert "2 of 31 data sets, at most 1 seeds" in text
+    assert "| tree-ei.paper | 1.00 ± 0.00 |" in text
+    assert "| auto | 1 | 1, 0 | 1, 0 | 1, 0 | 1, 0 |" in text
+    assert "| sonar |  |  |  |  |  |  |  | 0.3000 |" in text

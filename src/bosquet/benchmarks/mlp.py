@@ -100,11 +100,6 @@ def problem_name(dataset: str, shared: bool) -> str:
     return f"mlp:{'shared' if shared else 'duplicated'}:{dataset}"
 
 
-def seeded_problem(data: Path, dataset: str, shared: bool, _seed: int) -> Problem:
-    """The problem for the harness: its seed moves only the methods, never the split."""
-    return mlp_problem(data, dataset, shared)
-
-
 def binary_sets(data: Path) -> list[str]:
     """The names of the sets in ``data/binary``."""
     found = sorted(path.stem for path in (data / "binary").glob("*.npz"))
