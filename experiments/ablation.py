@@ -104,6 +104,15 @@ VARIANTS = {
         "prediction at a trial",
         "one process throughout, again": "no second belief after 20 trials",
     },
+    "default of a32184a": {
+        "a glance at more paths": "where there are more than 32 branches, 16 rows on each of up to "
+        "256 of them say which 32 are searched, instead of those of good trials and random ones "
+        "(problems of 144 branches alone)",
+        "a forest as a third belief": "a random forest of 100 trees counts as much as all other "
+        "beliefs together, from the first model on",
+        "logarithms of positive values": "where all values are positive their logarithm may be "
+        "chosen by evidence, beside the transforms there are (tables and boosted trees)",
+    },
 }
 # What the default is made of: versions with a part and without it, or with something in its place.
 PARTS = {
@@ -149,10 +158,10 @@ HEAD = """\
 
 Written by `experiments/ablation.py` from the runs in `experiments/results/ablation.jsonl.xz`. A
 *pair* is a problem and a seed on which both the variant and its reference, the default of that day
-(3258db2, 93caac9, 8411776, 3b355df, c584cc5, 95b3e69 or b0796fe), have run. Shares are those of the
-pairs in which the variant is better, ties counted half, after so many evaluations; 0.50 is level,
-and with n pairs a share is known to about 0.5 / sqrt(n). What the models alone are worth, without a
-search: [models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
+(3258db2, 93caac9, 8411776, 3b355df, c584cc5, 95b3e69, b0796fe or a32184a), have run. Shares are
+those of the pairs in which the variant is better, ties counted half, after so many evaluations;
+0.50 is level, and with n pairs a share is known to about 0.5 / sqrt(n). What the models alone are
+worth, without a search: [models.md](models.md); what one ask is worth: [one-step.md](one-step.md).
 
 ## The parts of the default
 

@@ -1,73 +1,109 @@
-"""What other libraries reach on the tree problems, beside our strategies.
+"""The default and other libraries on the synthetic trees, on the same seeds.
 
-Writes docs/results/peers.md and docs/results/peers.png. Runs are kept in results/peers.jsonl, so it
-can be interrupted. SMAC3 is the slow one: it gets fewer seeds.
+Writes docs/results/peers.md and docs/results/peers.png. Runs are kept in results/peers.jsonl.xz, so
+seeds add up over days and machines. Peers need: pip install 'bosquet[peers]'
 
-    python experiments/peers.py [--seeds 10] [--slow-seeds 5] [--jobs 2] [--methods a,b]
+    python experiments/peers.py [--seeds 32] [--problems a,b] [--methods a,b] [--jobs 1]
+    python experiments/peers.py --page    writes the page from the runs that are kept
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from collections.abc import Sequence
+
+import numpy as np
+from auto import CHOSEN_ON
+from kept_script import PAGES, KeptScript, every_seed, seeded
+from scipy.stats import wilcoxon
 
 from bosquet.benchmarks import GROUPS, summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.harness import Run
+from bosquet.benchmarks.kept import read_kept
 
-ROOT = Path(__file__).parent.parent
-METHODS = ("random", "sobol", "optuna-tpe", "optuna-tpe-group", "hyperopt-tpe", "smac")
-SLOW = ("smac", "optuna-gp-flat")
-N_TRIALS = 60
+PEERS = ("optuna-tpe", "optuna-tpe-group", "hyperopt-tpe", "smac", "random")
+METHODS = ("auto", *PEERS)
+PROBLEMS = tuple(GROUPS["shifted"])
+SEEDS = range(CHOSEN_ON, CHOSEN_ON + 20)
+N_TRIALS = dict.fromkeys(PROBLEMS, 60)
 BUDGETS = (20, 40, 60)
 
 HEAD = """\
 # What the peers reach
 
-Written by `experiments/peers.py`. Every method evaluates {n} configurations of each problem, each
-peer through its own idiom for conditions; the `shifted` problems differ from seed to seed.
+Written by `experiments/peers.py` from the runs in `experiments/results/peers.jsonl.xz`. Every
+method evaluates 60 configurations of each problem, each peer through its own idiom for conditions.
+Problems differ from seed to seed, and seeds are the same for all; `auto` was chosen on others.
+
+![medians with quartile bands](peers.png)
+
+## Average rank of the median
+
+{ranks}
+
+## `auto` against the best of the others
+
+The best is the one with the lowest median after so many evaluations. In brackets: on how many seeds
+`auto` is ahead, and the one-sided Wilcoxon signed-rank test of that, of pairs of seeds. Then the
+worst seed of `auto`, and the best worst seed of the others.
+
+{against}
+
 """
 
 
+def page(kept: Sequence[Run]) -> str:
+    runs = comparable(kept)
+    return HEAD.format(ranks=ranks(runs), against=against(runs)) + summary.markdown(runs, BUDGETS)
+
+
+def comparable(kept: Sequence[Run]) -> list[Run]:
+    """The runs of the problems and seeds that every method has made, in the order of the page."""
+    by = {(run.job.problem, run.job.method, run.job.seed): run for run in kept}
+    chosen = []
+    for problem in PROBLEMS:
+        of_methods = [{s for p, m, s in by if (p, m) == (problem, method)} for method in METHODS]
+        for method in METHODS:
+            chosen += [by[problem, method, s] for s in sorted(set.intersection(*of_methods))]
+    return chosen
+
+
+def ranks(runs: Sequence[Run]) -> str:
+    found = {budget: summary.average_ranks(runs, budget) for budget in BUDGETS}
+    rows = [[m, *(f"{found[b][m]:.2f}" for b in BUDGETS)] for m in found[BUDGETS[0]]]
+    return table(["method", *(f"after {b}" for b in BUDGETS)], rows)
+
+
+def against(runs: Sequence[Run]) -> str:
+    rows = []
+    for problem, by_method in summary.by_problem(runs).items():
+        curves = {m: np.array([summary.best_so_far(r) for r in s]) for m, s in by_method.items()}
+        cells = []
+        for after in BUDGETS:
+            ours, *theirs = (curves[method][:, after - 1] for method in METHODS)
+            best = min(range(len(PEERS)), key=lambda i: float(np.median(theirs[i])))
+            gap = ours - theirs[best]
+            p = wilcoxon(gap, alternative="less").pvalue
+            cells.append(
+                f"{np.median(ours):.2f}, {np.median(theirs[best]):.2f} by {PEERS[best]} "
+                f"({np.sum(gap < 0)} of {len(gap)}, p = {p:.3f}); "
+                f"{ours.max():.2f}, {min(one.max() for one in theirs):.2f}"
+            )
+        rows.append([problem, *cells])
+    return table(["problem", *(f"after {b}" for b in BUDGETS)], rows)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+SCRIPT = KeptScript("peers", page, every_seed(N_TRIALS))
+kept_page = SCRIPT.kept_page
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--slow-seeds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--methods", default=",".join(METHODS))
-    options = parser.parse_args()
-    methods = options.methods.split(",")
-    jobs = [
-        Job(method, problem, seed, N_TRIALS)
-        for seed in range(options.seeds)
-        for problem in (*GROUPS["shifted"], *GROUPS["trees"])
-        for method in methods
-        if method not in SLOW or seed < options.slow_seeds
-    ]
-    out = ROOT / "results" / "peers.jsonl"
-    for job, error in run_all(jobs, out, options.jobs, lambda run: print(run.job, flush=True)):
-        print(f"failed: {job}: {error!r}", flush=True)
-    order = {job: i for i, job in enumerate(jobs)}
-    runs = sorted((r for r in read_runs(out) if r.job in order), key=lambda r: order[r.job])
-    ranks = "\n".join(
-        f"| {group} | "
-        + ", ".join(
-            f"{method} {rank:.2f}"
-            for method, rank in sorted(_ranks(runs, group).items(), key=lambda item: item[1])
-        )
-        + " |"
-        for group in ("shifted", "trees")
-    )
-    text = (
-        HEAD.format(n=N_TRIALS)
-        + f"\n![medians with quartile bands](peers.png)\n\n| problems | average rank of the median "
-        f"after {N_TRIALS} |\n|---|---|\n{ranks}\n\n" + summary.markdown(runs, BUDGETS)
-    )
-    (ROOT / "docs" / "results" / "peers.md").write_text(text, encoding="utf-8")
-    summary.plot(runs, ROOT / "docs" / "results" / "peers.png")
-
-
-def _ranks(runs: list[Run], group: str) -> dict[str, float]:
-    return summary.average_ranks([r for r in runs if r.job.problem in GROUPS[group]], N_TRIALS)
+    SCRIPT.main(seeded(__doc__, SEEDS, PROBLEMS, METHODS))
+    summary.plot(comparable(read_kept(SCRIPT.kept)), PAGES / "peers.png")
 
 
 if __name__ == "__main__":
