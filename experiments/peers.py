@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from auto import CHOSEN_ON
 from kept_script import PAGES, KeptScript, every_seed, seeded
-from scipy.stats import wilcoxon
+from paper_trees import p_value
 
 from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Run
@@ -82,10 +82,9 @@ def against(runs: Sequence[Run]) -> str:
             ours, *theirs = (curves[method][:, after - 1] for method in METHODS)
             best = min(range(len(PEERS)), key=lambda i: float(np.median(theirs[i])))
             gap = ours - theirs[best]
-            p = wilcoxon(gap, alternative="less").pvalue
             cells.append(
                 f"{np.median(ours):.2f}, {np.median(theirs[best]):.2f} by {PEERS[best]} "
-                f"({np.sum(gap < 0)} of {len(gap)}, p = {p:.3f}); "
+                f"({np.sum(gap < 0)} of {len(gap)}, p {p_value(gap)}); "
                 f"{ours.max():.2f}, {min(one.max() for one in theirs):.2f}"
             )
         rows.append([problem, *cells])
