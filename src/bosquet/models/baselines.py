@@ -48,6 +48,12 @@ class PathCovariance(Covariance):
         index = list(self.space.tree.paths()).index(tuple(path))
         return {*path, len(self.space.nodes) + index}
 
+    def group_label(self, group: int) -> str:
+        n_nodes = len(self.space.nodes)
+        if group < n_nodes:
+            return super().group_label(group)
+        return self.space.tree.path_label(list(self.space.tree.paths())[group - n_nodes])
+
 
 def independent(space: Space, kind: Kind) -> Covariance:
     """One component per path over everything active on it, with hyper-parameters of its own."""
@@ -134,6 +140,10 @@ class ArcCovariance(FlatCovariance):
             features += [sine, cosine]
         builder.add("arc", 0, tuple(features), "own")
         super().__init__(space, builder.components, builder.hyperparameters())
+
+    def variable_of(self, feature: Feature) -> int:
+        beyond = feature.dimension - len(self.space)  # cosines come after all coordinates
+        return feature.dimension if beyond < 0 else self.bent[beyond]
 
     def embed(self, X: Array, active: Bools) -> Array:
         angle = self.bend * X[:, self.bent]

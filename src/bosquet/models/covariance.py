@@ -10,6 +10,7 @@ import numpy as np
 
 from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component
+from bosquet.kernels.features import Feature
 from bosquet.models.base import Belief, PathPosterior
 from bosquet.models.gp import AdditiveGP
 from bosquet.models.many import Bend, ManyLikelihoods
@@ -46,6 +47,14 @@ class Covariance:
     def groups_on(self, path: Sequence[int]) -> set[int]:
         """The groups of every row that lies on a path."""
         return set(path)
+
+    def group_label(self, group: int) -> str:
+        """``model=svm, kernel=rbf``: the choices of the rows of a group; empty for all rows."""
+        return ", ".join(node.label for node in self.space.tree.conditions(group))
+
+    def variable_of(self, feature: Feature) -> int:
+        """The index of the dimension that a feature compares values of."""
+        return feature.dimension
 
     def components_on(self, path: Sequence[int]) -> list[Component]:
         """The components that are active at rows of a path."""
@@ -155,6 +164,9 @@ class AdditivePosterior(PathPosterior, Protocol):
     """The posterior of a sum of components, which can be asked for some of them."""
 
     @property
+    def covariance(self) -> Covariance: ...
+
+    @property
     def additive(self) -> Posterior: ...
 
     def joint(self, X: Array, /) -> tuple[Array, Array]:
@@ -168,7 +180,7 @@ class SpacePosterior:
         self, covariance: Covariance, additive: Posterior, rows: Array | None = None
     ) -> None:
         """``rows`` are those of the model, if it was given them as they are."""
-        self._covariance = covariance
+        self.covariance = covariance
         self.additive = additive
         self._rows = rows
 
@@ -182,21 +194,21 @@ class SpacePosterior:
         return self.additive.eta
 
     def on_path(self, path: Sequence[int]) -> Belief:
-        belief = self.additive.of(self._covariance.components_on(path))
-        if not self._covariance.embeds:
+        belief = self.additive.of(self.covariance.components_on(path))
+        if not self.covariance.embeds:
             return belief
-        active = np.array([d.node in path for d in self._covariance.space.dimensions])
-        return Embedded(self._covariance.embedding(active), belief)
+        active = np.array([d.node in path for d in self.covariance.space.dimensions])
+        return Embedded(self.covariance.embedding(active), belief)
 
     def joint(self, X: Array) -> tuple[Array, Array]:
-        rows = self._covariance.embed(X, self._covariance.space.activity(X))
-        return self.additive.joint(rows, self._covariance.groups(X))
+        rows = self.covariance.embed(X, self.covariance.space.activity(X))
+        return self.additive.joint(rows, self.covariance.groups(X))
 
     def with_pending(self, X: Array) -> SpacePosterior:
-        active = self._covariance.space.activity(X)
-        rows, groups = self._covariance.embed(X, active), self._covariance.groups(X)
+        active = self.covariance.space.activity(X)
+        rows, groups = self.covariance.embed(X, active), self.covariance.groups(X)
         additive = self.additive.with_pending(rows, groups)
-        return SpacePosterior(self._covariance, additive, self._rows)
+        return SpacePosterior(self.covariance, additive, self._rows)
 
 
 class Embedded:

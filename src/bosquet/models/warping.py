@@ -282,6 +282,10 @@ class WarpedPosterior:
         return self._inner.eta
 
     @property
+    def covariance(self) -> Covariance:
+        return self._inner.covariance
+
+    @property
     def additive(self) -> Posterior:
         """The posterior at warped rows, of deviations from the mean."""
         return self._inner.additive

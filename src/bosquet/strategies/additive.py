@@ -75,7 +75,7 @@ from bosquet.space.tree import Path
 from bosquet.strategies.base import Proposal, Task
 from bosquet.strategies.choosing import Ask, feasibility_of, places_of
 from bosquet.strategies.fitting import Fitted, Setting
-from bosquet.strategies.gp_strategy import GPStrategy
+from bosquet.strategies.gp_strategy import GPStrategy, told_of_sum
 from bosquet.strategies.groups import checked_groups, indices_of
 from bosquet.strategies.options import ModelName, check_paper_kernel, one_of, whole
 
@@ -282,6 +282,9 @@ class Additive(GPStrategy[SpacePosterior]):
         task = ask.task
         feasibility, taken = feasibility_of(task), ask.taken_rows
         return PathSearch(task.space, on_path, self.bound(task), feasibility, taken=taken)
+
+    def told(self, fitted: Fitted[SpacePosterior]) -> dict[str, Any]:
+        return told_of_sum(fitted.posterior)
 
     def places(self, task: Task) -> GoodPlaces | None:
         return places_of(task) if self.near_good and self.acquisition == "logei" else None

@@ -121,6 +121,8 @@ class Auto(SequentialStrategy):
         about: dict[str, Any] = {"evidence": evidence, "weights": weights}
         for fit in fitted.values():
             about |= fit.about
+        first = max(beliefs, key=lambda belief: belief.weight)  # the one that is trusted most
+        about |= first.strategy.told(fitted[first.strategy.name])
         memory = {"fits": {name: fit.record.to_json() for name, fit in fitted.items()}}
         return Beliefs(beliefs), _Said(about, memory)
 

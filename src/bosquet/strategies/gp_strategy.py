@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Generic, cast, get_args
+from typing import Any, ClassVar, Generic, cast, get_args
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from bosquet.kernels.components import Kind
 from bosquet.models.base import PathModel
 from bosquet.models.covariance import AdditivePosterior, Covariance, SpaceGP
 from bosquet.models.good_places import GoodPlaces
+from bosquet.models.matters import matters
 from bosquet.models.transform import Targets, transform
 from bosquet.models.warping import WarpName, on_rows, warp_name
 from bosquet.search.tree_path import PathSearch, Scored
@@ -36,6 +37,7 @@ from bosquet.strategies.options import AcquisitionName, IncumbentName, KernelNam
 MOST_PATHS = 32  # searched in one ask
 _FIRST, _DESIGNED = 8, 12  # trials before the first model, with the defaults first and without
 _LAMBDA_STEP = 0.5  # from 0, a logarithm of bad values, to 1; good ones are never compressed
+_TOLD_PARTS = 5  # of what matters, the largest ones, in the info
 _NAMED_PATHS = 8  # paths at most whose acquisition values are in the info
 
 
@@ -98,13 +100,14 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         """What the strategy wants to try, given its fit."""
         observed = self.incumbent == "observed" and not batch.task.history.noisy
         ask = Ask.given(fitted, batch, data, rng, observed=observed)
+        about = fitted.about | self.told(fitted)
         while True:
             found = next_or_explored(
                 batch, self.explore_every, rng, partial(self.next, ask), self._log_gain
             )
             if found is None:
                 return
-            yield replace(found, memory=fitted.memory, about=found.about | fitted.about)
+            yield replace(found, memory=fitted.memory, about=found.about | about)
             ask = ask.after(found.config)
 
     def first(self, task: Task, n: int, rng: np.random.Generator) -> list[Proposal]:
@@ -112,6 +115,10 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 
     def _log_gain(self, found: Proposal) -> float | None:
         return found.value if self.acquisition == "logei" else None
+
+    def told(self, fitted: Fitted[P]) -> dict[str, Any]:  # noqa: ARG002 - for models that say more
+        """What there is to tell people about a model, beside what its fit says."""
+        return {}
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -243,6 +250,9 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
     def places(self, task: Task) -> GoodPlaces | None:
         return places_of(task) if self.near_good and self.acquisition == "logei" else None
 
+    def told(self, fitted: Fitted[AdditivePosterior]) -> dict[str, Any]:
+        return told_of_sum(fitted.posterior)
+
     @abstractmethod
     def covariance(self, space: Space, setting: Setting) -> Covariance:
         """The covariance on a space; hyper-parameters mean the same for every setting.
@@ -260,6 +270,16 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
     ) -> PathModel[AdditivePosterior]:
         covariance = self.covariance(space, setting)
         return on_rows(covariance, X, targets.z, targets.noise, warp_name(self.warp))
+
+
+def told_of_sum(posterior: AdditivePosterior) -> dict[str, Any]:
+    """The largest parts of what makes values differ."""
+    parts = matters(posterior.covariance, posterior.eta)[:_TOLD_PARTS]
+    told = [
+        {"branch": one.branch, "variables": list(one.variables), "share": round(one.share, 3)}
+        for one in parts
+    ]
+    return {"matters": told}
 
 
 def bound(dimension: int, t: int) -> LowerBound:
