@@ -89,8 +89,7 @@ does, "than BO WARP" those on which splits without warps do, compared with warps
 is that of the two-sided sign test on the seeds that differ. "gap" is the mean distance to the
 minimum at the end, in shares of its size. Our defaults are not on this page.
 
-**Still short**: the rows of MCMC, which are of the two tables only, with two and three seeds: too
-few to compare anything.
+**Still short**: the rows of MCMC, which are of the two tables only.
 
 """
 
