@@ -10,7 +10,7 @@ groups G^(i), f^(i), graph G    cliques, components: ``models.additive_graph``
 kappa^(i), sigma^(i) (sec. 5)   ``models.additive_graph.paper_additive``
 mu^(j), sigma^(j) (4)           ``Posterior.of`` one component
 phi_t (5), (6)                  a `LowerBound` of a ``CliqueSum``
-Algorithm 1                     ``Additive.paper``, through `GPStrategy.propose`
+Algorithm 1                     ``Additive.paper``, through `GPStrategy.proposals`
 Algorithm 2, (7)                ``search.junction_tree``
 Algorithm 3, (8), N_Gibbs, p    ``models.graph_learning``
 "No Overlap"                    ``graph="disjoint"``
