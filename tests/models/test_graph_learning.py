@@ -65,6 +65,29 @@ def test_the_likelihood_is_the_dense_one(make_space, repeats):
         assert found == pytest.approx(expected + 10 * np.log(2 * np.pi), rel=1e-8), step
 
 
+@pytest.mark.parametrize("kind", ["overlap", "disjoint"])
+def test_the_best_state_looked_at_is_kept(kind):
+    """Of all whose likelihood was computed, drawn or not."""
+    seen = []
+
+    class Spy(GraphLikelihood):
+        def __call__(self, cliques, lengths, noise):
+            seen.append(super().__call__(cliques, lengths, noise))
+            return seen[-1]
+
+    space = box(4)
+    X, z = draw(space, [(0, 1), (1, 2)], 12, 0)
+    likelihood = Spy(space, X, z, np.full(12, np.nan), "se", free_scale=False)
+    start = GraphState((), (0.8,) * 4, 1e-2)
+    learning = GraphLearning(edge_probability=0.5, likelihoods=60)
+    learned = learn_graph(space, likelihood, start, learning, np.random.default_rng(0), kind)
+    best = max(seen)
+    assert learned.log_likelihood == best
+    cliques = [maximal_cliques(range(4), learned.state.edges)]
+    again = likelihood(cliques, learned.state.lengths, learned.state.noise)
+    assert again == pytest.approx(best)
+
+
 def test_a_free_scale_is_integrated_out():
     space = box(3)
     X, z = draw(space, [(0, 1)], 15, 1)

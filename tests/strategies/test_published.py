@@ -22,9 +22,11 @@ from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, 
 from bosquet.strategies import boing as boing_module
 from bosquet.strategies import htbo as htbo_module
 from bosquet.strategies import turbo as turbo_module
+from bosquet.strategies.choosing import first_free
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.local import improve
 from bosquet.strategies.published import SMAC, TURBO, Noisy, Textbook, fit_published
+from bosquet.strategies.turbo import trust_region
 from bosquet.testing import STRATEGY_CHECKS
 
 
@@ -76,7 +78,7 @@ def test_a_fit_has_its_restarts_and_remembers_nothing():
 
     z = transform(data.y, data.noise).z
     model = Spy(plain(task.space, SMAC), data.X, z)
-    fitted, again = (fit_published(task, model, z, data.noise, 10) for _ in range(2))
+    fitted, again = (fit_published(task, model, z, data.noise) for _ in range(2))
     assert fitted.record == again.record
     assert len(starts[0]) == 10
     np.testing.assert_array_equal(starts[0][0], model.hyper.mean)
@@ -309,6 +311,50 @@ def test_turbo_has_the_authors_gaussian_process_and_sobol_points(monkeypatch):
     np.testing.assert_allclose(bounds, TURBO.noises)
     assert [arguments[0] for arguments in drawn] == [2]
     assert drawn[0][-1] == 200
+
+
+def scattered(d, n, rng):
+    """Trials whose values are a slope and more noise."""
+    space = box(d)
+    X = rng.random((n, d))
+    values = (X[:, 0] + 0.5 * rng.standard_normal(n)).tolist()
+    pairs = enumerate(zip(space.from_unit(X), values, strict=True))
+    trials = [Trial(i, config, "complete", value) for i, (config, value) in pairs]
+    return Task(space, History(space, trials), index=n)
+
+
+def test_turbo_is_around_the_best_trial_observed(monkeypatch):
+    """Not around the one with the lowest mean, which is another one here."""
+    regions = []
+
+    def spy(*arguments):
+        regions.append(trust_region(*arguments))
+        return regions[-1]
+
+    monkeypatch.setattr(turbo_module, "trust_region", spy)
+    task = scattered(2, 40, np.random.default_rng(2))
+    data, strategy = task.history.dataset(), Turbo.paper()
+    fitted = strategy._fit(task, data)[1]
+    best = int(np.argmin(data.y))
+    assert np.argmin(fitted.means(data.X)) != best
+    strategy.step(task, data, 0.8, task.taken, np.random.default_rng(0))
+    np.testing.assert_array_equal(regions[0].centre, data.X[best])
+
+
+def test_turbo_moves_20_coordinates_of_the_centre(monkeypatch):
+    looked_at = []
+
+    def spy(task, scored, taken):
+        looked_at.append(scored[0].X)
+        return first_free(task, scored, taken)
+
+    monkeypatch.setattr(turbo_module, "first_free", spy)
+    task = scattered(40, 50, np.random.default_rng(0))
+    data, strategy = task.history.dataset(), replace(Turbo.paper(), most_points=200)
+    strategy.step(task, data, 0.8, task.taken, np.random.default_rng(0))
+    moved = looked_at[0] != data.X[np.argmin(data.y)]
+    assert moved.shape == (200, 40)
+    assert 0.47 < moved.mean() < 0.53
 
 
 # -- HTBO ------------------------------------------------------------------------------------
