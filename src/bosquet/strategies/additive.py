@@ -77,7 +77,7 @@ from bosquet.strategies.choosing import Ask, feasibility_of, places_of
 from bosquet.strategies.fitting import Fitted, Setting
 from bosquet.strategies.gp_strategy import GPStrategy
 from bosquet.strategies.groups import checked_groups, indices_of
-from bosquet.strategies.options import ModelName, check_paper_kernel, one_of, whole
+from bosquet.strategies.options import ModelName, one_of, whole
 
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
 
@@ -139,7 +139,11 @@ class Additive(GPStrategy[SpacePosterior]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_paper_kernel(self.model, self.kernel)
+        one_of("model", self.model, get_args(ModelName))
+        if self.model == "paper" and self.kernel == "matern52":
+            raise ValueError(
+                "kernel='matern52': model='paper' has squared exponentials, kernel='se'"
+            )
         whole("max_eval", self.max_eval, 9, none=True)
         if self.graph is not None:
             one_of("graph", self.graph, get_args(GraphName))
