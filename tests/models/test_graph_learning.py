@@ -15,6 +15,7 @@ from bosquet.models.graph_learning import (
     NOISES,
     GraphLearning,
     GraphState,
+    _Disjoint,
     first_state,
     learn_graph,
 )
@@ -204,6 +205,39 @@ def test_disjoint_groups():
     groups = components(range(6), learned.state.edges)
     assert sorted(map(len, groups)) == [3, 3]
     assert learned.state.edges == tuple(edges_of(groups))
+
+
+def test_disjoint_groups_go_on_from_those_of_the_last_time():
+    """They are dealt anew only where they are too many."""
+    space = box(6)
+    X, z = draw(space, [], 12, 0)
+    likelihood = GraphLikelihood(space, X, z, np.full(12, np.nan), "se")
+    start = GraphState(tuple(edges_of([(0, 3), (1, 2, 5), (4,)])), (0.8,) * 6, 1e-2)
+    for most, kept in ((3, True), (2, False)):
+        only_start = GraphLearning(max_groups=most, max_clique=None, likelihoods=1)
+        rng = np.random.default_rng(0)
+        learned = learn_graph(space, likelihood, start, only_start, rng, "disjoint")
+        assert (learned.state.edges == start.edges) == kept
+        assert len(components(range(6), learned.state.edges)) == most
+
+
+def test_a_variable_changes_its_group_alone(monkeypatch):
+    space = box(6)
+    X, z = draw(space, [], 12, 0)
+    likelihood = GraphLikelihood(space, X, z, np.full(12, np.nan), "se")
+    start = GraphState(tuple(edges_of([(0, 3), (1, 2, 5), (4,)])), (0.8,) * 6, 1e-2)
+    chain = _Disjoint(space, likelihood, start, GraphLearning())
+    seen = []
+
+    def spy(options, *_):
+        seen.extend(options)
+        return np.full(len(options), 1.0 / len(options))
+
+    monkeypatch.setattr(chain, "_draw", spy)
+    chain._draw_group(1, np.random.default_rng(0))
+    rest = [[edge for edge in option.edges if 1 not in edge] for option in seen]
+    assert len({option.edges for option in seen}) == 4  # with one of three groups, or alone
+    assert all(components([0, 2, 3, 4, 5], edges) == [(0, 3), (2, 5), (4,)] for edges in rest)
 
 
 def test_a_given_graph_keeps_its_edges():
