@@ -15,7 +15,6 @@ from bosquet.models.graph_learning import (
     NOISES,
     GraphLearning,
     GraphState,
-    _Disjoint,
     first_state,
     learn_graph,
 )
@@ -221,23 +220,30 @@ def test_disjoint_groups_go_on_from_those_of_the_last_time():
         assert len(components(range(6), learned.state.edges)) == most
 
 
-def test_a_variable_changes_its_group_alone(monkeypatch):
+def test_a_variable_changes_its_group_alone():
+    """The start is by far the likeliest: all that is looked at is one step away from it."""
+    groups, seen = [(0, 3), (1, 2, 5), (4,)], set()
+
+    class Fixed(GraphLikelihood):
+        def __call__(self, cliques, lengths, noise):
+            (own,) = cliques
+            seen.add(tuple(own))
+            return 0.0 if own == groups else -1e6
+
     space = box(6)
     X, z = draw(space, [], 12, 0)
-    likelihood = GraphLikelihood(space, X, z, np.full(12, np.nan), "se")
-    start = GraphState(tuple(edges_of([(0, 3), (1, 2, 5), (4,)])), (0.8,) * 6, 1e-2)
-    chain = _Disjoint(space, likelihood, start, GraphLearning())
-    seen = []
-
-    def spy(options, *_):
-        seen.extend(options)
-        return np.full(len(options), 1.0 / len(options))
-
-    monkeypatch.setattr(chain, "_draw", spy)
-    chain._draw_group(1, np.random.default_rng(0))
-    rest = [[edge for edge in option.edges if 1 not in edge] for option in seen]
-    assert len({option.edges for option in seen}) == 4  # with one of three groups, or alone
-    assert all(components([0, 2, 3, 4, 5], edges) == [(0, 3), (2, 5), (4,)] for edges in rest)
+    start = GraphState(tuple(edges_of(groups)), (0.8,) * 6, 1e-2)
+    likelihood = Fixed(space, X, z, np.full(12, np.nan), "se")
+    rng = np.random.default_rng(0)
+    learn_graph(space, likelihood, start, GraphLearning(likelihoods=120), rng, "disjoint")
+    expected = set()
+    for v in range(6):
+        rest = [left for group in groups if (left := tuple(u for u in group if u != v))]
+        expected.add(tuple(sorted([*rest, (v,)])))
+        for group in rest:
+            others = [one for one in rest if one != group]
+            expected.add(tuple(sorted([*others, tuple(sorted((*group, v)))])))
+    assert seen == expected
 
 
 def test_a_given_graph_keeps_its_edges():

@@ -172,10 +172,11 @@ def test_the_local_level_is_the_authors(monkeypatch):
 
 
 def test_the_forest_grows_as_the_authors_do():
-    """Leaves of one trial, all columns looked at, and the spread of the trees alone."""
+    """Ten trees, leaves of one trial, all columns looked at, and the spread of the trees alone."""
     task = known(30)
     data, strategy = task.history.dataset(), BOinG.paper()
     forest = strategy.forest(task, data, np.random.default_rng(0))
+    assert len(forest.trees) == 10
     for tree in forest.trees:
         leaf = tree.children_left == -1
         np.testing.assert_allclose(tree.impurity[leaf], 0.0, atol=1e-12)
@@ -325,19 +326,23 @@ def scattered(d, n, rng):
 
 def test_turbo_is_around_the_best_trial_observed(monkeypatch):
     """Not around the one with the lowest mean, which is another one here."""
-    regions = []
+    regions, fits = [], []
 
     def spy(*arguments):
         regions.append(trust_region(*arguments))
         return regions[-1]
 
+    def spied(*arguments, **settings):
+        fits.append(fit_published(*arguments, **settings))
+        return fits[-1]
+
     monkeypatch.setattr(turbo_module, "trust_region", spy)
+    monkeypatch.setattr(turbo_module, "fit_published", spied)
     task = scattered(2, 40, np.random.default_rng(2))
-    data, strategy = task.history.dataset(), Turbo.paper()
-    fitted = strategy._fit(task, data)[1]
+    data = task.history.dataset()
+    Turbo.paper().step(task, data, 0.8, task.taken, np.random.default_rng(0))
     best = int(np.argmin(data.y))
-    assert np.argmin(fitted.means(data.X)) != best
-    strategy.step(task, data, 0.8, task.taken, np.random.default_rng(0))
+    assert np.argmin(fits[0].means(data.X)) != best
     np.testing.assert_array_equal(regions[0].centre, data.X[best])
 
 
@@ -469,7 +474,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "boing.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
     "boing+.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
-    "turbo.paper": {"acquisition": "thompson", "most_points": 5000, "published": True},
+    "turbo.paper": {
+        "acquisition": "thompson",
+        "most_points": 5000,
+        "least_length": 2.0**-7,
+        "published": True,
+    },
 }
 
 
