@@ -1,4 +1,4 @@
-"""Cholesky factors that report what they needed, and log-space helpers."""
+"""Cholesky factors that report what they needed, and what is solved with them."""
 
 from __future__ import annotations
 
@@ -39,6 +39,17 @@ def inverse_from_cholesky(L: Array) -> Array:
     if info != 0:
         raise np.linalg.LinAlgError("the Cholesky factor is singular")
     return np.asarray(inverse)
+
+
+def symmetric(lower: Array) -> Array:
+    """The matrix with this lower triangle; what is above it is not read."""
+    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
+
+
+def solve(L: Array, right: Array) -> Array:
+    """(L L')^-1 right."""
+    solution, _ = scipy.linalg.lapack.dpotrs(L, right, lower=1)
+    return np.asarray(solution)
 
 
 def solve_lower(

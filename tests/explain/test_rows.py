@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bosquet import Choice, Float, Forbid, Int, Space
-from bosquet.explain.rows import crossed, feasible, grid, rows_on, rows_with, strata, values_at
+from bosquet.explain.rows import crossed, grid, rows_on, rows_with, strata, values_at
+from bosquet.search.mixed import feasible
 from tests.explain.studies import tree_space
 
 SPACE = Space(

@@ -49,12 +49,14 @@ def test_one_length_scale_per_vertex():
     np.testing.assert_allclose(gp.log_posterior(theta)[1], slope, rtol=1e-4, atol=1e-5)
 
 
-def test_the_released_covariance_has_unit_variances():
+def test_the_released_covariance_has_unit_variances_and_takes_values_to_be_exact():
     space = bq.benchmarks.small_balanced(shared=True).space
     components, hyper = released_add_tree(space)
     assert [c.kind for c in components] == ["constant"] + ["se"] * 6
     assert all(name.startswith("length") for name in hyper.names)
-    assert {float(hyper.eta(hyper.mean)[c.variance]) for c in components} == {0.0}
+    eta = hyper.eta(hyper.mean)
+    assert {float(eta[c.variance]) for c in components} == {0.0}
+    assert np.exp(eta[-1]) == pytest.approx(1e-10)
 
 
 def test_components_of_the_default_model():

@@ -65,6 +65,29 @@ def test_the_likelihood_is_the_dense_one(make_space, repeats):
         assert found == pytest.approx(expected + 10 * np.log(2 * np.pi), rel=1e-8), step
 
 
+@pytest.mark.parametrize("kind", ["overlap", "disjoint"])
+def test_the_best_state_looked_at_is_kept(kind):
+    """Of all whose likelihood was computed, drawn or not."""
+    seen = []
+
+    class Spy(GraphLikelihood):
+        def __call__(self, cliques, lengths, noise):
+            seen.append(super().__call__(cliques, lengths, noise))
+            return seen[-1]
+
+    space = box(4)
+    X, z = draw(space, [(0, 1), (1, 2)], 12, 0)
+    likelihood = Spy(space, X, z, np.full(12, np.nan), "se", free_scale=False)
+    start = GraphState((), (0.8,) * 4, 1e-2)
+    learning = GraphLearning(edge_probability=0.5, likelihoods=60)
+    learned = learn_graph(space, likelihood, start, learning, np.random.default_rng(0), kind)
+    best = max(seen)
+    assert learned.log_likelihood == best
+    cliques = [maximal_cliques(range(4), learned.state.edges)]
+    again = likelihood(cliques, learned.state.lengths, learned.state.noise)
+    assert again == pytest.approx(best)
+
+
 def test_a_free_scale_is_integrated_out():
     space = box(3)
     X, z = draw(space, [(0, 1)], 15, 1)
@@ -181,6 +204,46 @@ def test_disjoint_groups():
     groups = components(range(6), learned.state.edges)
     assert sorted(map(len, groups)) == [3, 3]
     assert learned.state.edges == tuple(edges_of(groups))
+
+
+def test_disjoint_groups_go_on_from_those_of_the_last_time():
+    """They are dealt anew only where they are too many."""
+    space = box(6)
+    X, z = draw(space, [], 12, 0)
+    likelihood = GraphLikelihood(space, X, z, np.full(12, np.nan), "se")
+    start = GraphState(tuple(edges_of([(0, 3), (1, 2, 5), (4,)])), (0.8,) * 6, 1e-2)
+    for most, kept in ((3, True), (2, False)):
+        only_start = GraphLearning(max_groups=most, max_clique=None, likelihoods=1)
+        rng = np.random.default_rng(0)
+        learned = learn_graph(space, likelihood, start, only_start, rng, "disjoint")
+        assert (learned.state.edges == start.edges) == kept
+        assert len(components(range(6), learned.state.edges)) == most
+
+
+def test_a_variable_changes_its_group_alone():
+    """The start is by far the likeliest: all that is looked at is one step away from it."""
+    groups, seen = [(0, 3), (1, 2, 5), (4,)], set()
+
+    class Fixed(GraphLikelihood):
+        def __call__(self, cliques, lengths, noise):
+            (own,) = cliques
+            seen.add(tuple(own))
+            return 0.0 if own == groups else -1e6
+
+    space = box(6)
+    X, z = draw(space, [], 12, 0)
+    start = GraphState(tuple(edges_of(groups)), (0.8,) * 6, 1e-2)
+    likelihood = Fixed(space, X, z, np.full(12, np.nan), "se")
+    rng = np.random.default_rng(0)
+    learn_graph(space, likelihood, start, GraphLearning(likelihoods=120), rng, "disjoint")
+    expected = set()
+    for v in range(6):
+        rest = [left for group in groups if (left := tuple(u for u in group if u != v))]
+        expected.add(tuple(sorted([*rest, (v,)])))
+        for group in rest:
+            others = [one for one in rest if one != group]
+            expected.add(tuple(sorted([*others, tuple(sorted((*group, v)))])))
+    assert seen == expected
 
 
 def test_a_given_graph_keeps_its_edges():

@@ -24,6 +24,15 @@ def test_bounds_are_those_given(published):
     assert (hyper.mean <= hyper.upper).all()
 
 
+def test_the_numbers_of_boing_s_authors():
+    """As the page of `boing` has them: bounds, a log-normal variance, a horseshoe for the noise."""
+    hyper = plain(box(1), SMAC).hyper
+    np.testing.assert_allclose(hyper.lower, [-10.0, -6.754, np.log(1e-5)], atol=1e-3)
+    np.testing.assert_allclose(hyper.upper, [2.0, 0.0859, 2.0], atol=1e-3)
+    value, _ = hyper.log_prior(np.array([-1.5, -2.0, np.log(0.01)]))
+    assert value == pytest.approx(-0.5 * 1.5**2 + np.log(np.log1p((0.1 / 0.01) ** 2)))
+
+
 @pytest.mark.parametrize("published", [SPEARMINT, SMAC, TURBO])
 def test_the_gradient_of_the_prior(published):
     hyper = plain(box(), published).hyper

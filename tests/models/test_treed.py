@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.models.add_tree import add_tree
 from bosquet.models.cart import Cart
@@ -22,33 +21,7 @@ from bosquet.models.treed import (
 )
 from bosquet.models.warping import on_rows
 from bosquet.strategies.htbo import SPEARMINT
-
-
-def box(d=1):
-    return bq.Space({f"x{i}": bq.Float(0, 1) for i in range(d)})
-
-
-def tree_space():
-    return bq.Space(
-        {
-            "s": bq.Float(0, 1),
-            "m": bq.Choice(
-                {
-                    "a": {"x": bq.Float(0, 1)},
-                    "b": {"n": bq.Int(1, 9)},
-                    "c": {},
-                    ("b", "c"): {"t": bq.Float(0, 1)},
-                }
-            ),
-        }
-    )
-
-
-def jagged(n=24, seed=0):
-    """Smooth on the left, rough on the right."""
-    X = np.random.default_rng(seed).random((n, 1))
-    z = np.where(X[:, 0] < 0.5, X[:, 0], 2 * np.sin(60 * X[:, 0]))
-    return X, (z - z.mean()) / z.std()
+from tests.models.uneven import box, jagged, tree_space
 
 
 def treed(space, X, z, noise=None, least=5, warp=None, **options):

@@ -164,3 +164,20 @@ def test_a_branch_with_too_few_points_borrows_from_others():
     assert space.path(space.from_unit(X[-1])) == region.path
     assert region.volume == pytest.approx(region.upper[0] - region.lower[0], rel=1)
     assert not region.contains(X[:-1]).any()
+
+
+def test_a_subregion_says_nothing_of_what_is_not_there():
+    """Few trials on the branch of x_g: those of the other one count, split by what it has."""
+    space = bq.Space(
+        {"m": bq.Choice({"a": {}, "b": {"c": bq.Choice(list("pqr"))}}), "x": bq.Float(0, 1)}
+    )
+    configs = space.sample(0, 60)
+    rows = [c for c in configs if c["m"] == "b"] + [c for c in configs if c["m"] == "a"][:3]
+    X = space.to_unit(rows)
+    z = np.array([float(c.get("c") == "p") for c in rows])
+    forest = Forest(space, X, z, np.random.default_rng(0))
+    region, inside = subregion(space, forest, X[-1], X, 8)
+    left = {c.get("c") for c, kept in zip(rows, inside, strict=True) if kept}
+    assert None in left
+    assert "p" not in left
+    assert not region.allowed

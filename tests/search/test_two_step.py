@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -196,15 +198,38 @@ def test_failures_lower_a_path():
     assert after < before - 1.0
 
 
-def test_candidates_are_ranked_by_their_best_row():
+def test_the_next_best_corners_are_spare():
+    """For when the best one is taken, as where shared values stay where step 1 puts them."""
+    space = shared_space()
+    posterior, rng = posterior_on(space)
+    steps = TwoStep(space, posterior, LogEI(-0.5), refine_shared=False)
+    paths = list(space.tree.paths())
+    promises = steps.rank(paths, [0, 0], rng)
+    assert {promise.path for promise in promises[:2]} == set(paths)
+    spares = [promise.value for promise in promises[2:]]
+    assert spares == sorted(spares, reverse=True)
+    ends = product((0.0, 1.0), (0.0, 1.0), "uvw", (1, 4))
+    corners = [{"s0": a, "s1": b, "kind": kind, "steps": n} for a, b, kind, n in ends]
+    for path, own in zip(paths, ({"m": "a", "x": 0.5}, {"m": "b", "y": 0.5}), strict=True):
+        every = steps.path_ei(space.to_unit([corner | own for corner in corners]), path)
+        found = [promise.value for promise in promises if promise.path == path]
+        np.testing.assert_allclose(found, np.sort(every)[::-1][:8])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_candidates_are_ranked_by_their_best_row(fails):
     posterior, rng = posterior_on(TREE)
-    steps = TwoStep(TREE, posterior, LogEI(0.0))
     X = TREE.to_unit(TREE.sample(rng, 30))
+    failed = Feasibility(TREE, X[:12], np.arange(12) % 3 > 0) if fails else None
+    steps = TwoStep(TREE, posterior, LogEI(0.0), failed)
     rows = {path: X[which] for path, which in TREE.tree.rows_by_path(X).items()}
     ranked = steps.rank_rows(rows)
     assert [p.value for p in ranked] == sorted((p.value for p in ranked), reverse=True)
     for promise in ranked:
-        assert promise.value == steps.path_ei(rows[promise.path], promise.path).max()
+        values = steps.path_ei(rows[promise.path], promise.path)
+        if failed is not None:
+            values = values + failed.log_probability(rows[promise.path], promise.path)
+        assert promise.value == values.max()
 
 
 def test_paths_that_draws_of_the_weights_like():

@@ -216,7 +216,10 @@ def test_conditional_spaces_have_graphs_within_nodes():
         ({"graph": "tree"}, "graph='tree' must be one of learned, random-tree"),
         ({"graph": "full", "groups": [("a",)]}, "give one of them"),
         ({"acquisition": "ucb", "residual": True}, "residual=True goes with"),
-        ({"model": "paper", "kernel": "matern52"}, "kernel='se'"),
+        (
+            {"model": "paper", "kernel": "matern52"},
+            "model='paper' has squared exponentials, kernel='se'",
+        ),
         ({"acquisition": "node-ucb"}, "acquisition='node-ucb'"),
         ({"max_eval": 8}, "max_eval=8 must be an integer of at least 9, or None"),
     ],

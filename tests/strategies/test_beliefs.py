@@ -3,7 +3,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.strategies import AddTree, Arc
-from bosquet.strategies.base import Batch, Task
+from bosquet.strategies.base import Task
 from bosquet.strategies.beliefs import NEGLIGIBLE, Belief, Beliefs, weights_of
 from bosquet.strategies.choosing import Ask, places_of
 
@@ -31,10 +31,10 @@ def test_what_is_tried_has_the_highest_weighted_improvement(weights):
     opt = bq.Optimizer(space, seed=0)
     for config in space.sample(1, 15):
         opt.tell(config, problem(config))
-    batch, data = Batch(Task(space, opt.history, index=15)), opt.history.dataset()
+    task, data = Task(space, opt.history, index=15), opt.history.dataset()
     beliefs = Beliefs(
         [
-            Belief(one, Ask.given(one.fit(batch.task, data, rng), batch, data, rng), weight)
+            Belief(one, Ask.given(task, one.fit(task, data, rng), data, task.taken, rng), weight)
             for one, weight in zip((AddTree(), Arc()), weights, strict=True)
         ]
     )
@@ -46,7 +46,7 @@ def test_what_is_tried_has_the_highest_weighted_improvement(weights):
             belief.acquisition.value(*belief.ask.fitted.posterior.on_path(path).moments(x))[0]
             for belief in beliefs.all
         ]
-        here = places_of(batch.task).log_probability(x, path)[0]
+        here = places_of(task).log_probability(x, path)[0]
         return float(np.logaddexp.reduce(np.array(each) + np.log(weights)) + here)
 
     found = beliefs.next()

@@ -3,7 +3,7 @@ import pytest
 
 import bosquet as bq
 from bosquet.strategies import AddTree
-from bosquet.strategies.base import Batch, Task
+from bosquet.strategies.base import Task
 from bosquet.strategies.choosing import Ask
 
 SPACE = bq.Space(
@@ -63,7 +63,7 @@ def test_trials_that_have_ended_or_are_pending_are_taken_unless_results_are_nois
     pending = optimizer.ask(2)
     task = Task(SPACE, optimizer.history, tuple(pending))
     data, rng = optimizer.history.dataset(), np.random.default_rng(0)
-    ask = Ask.given(AddTree().fit(task, data, rng), Batch(task), data, rng)
+    ask = Ask.given(task, AddTree().fit(task, data, rng), data, task.taken, rng)
     asked_next = SPACE.sample(9, 1)[0]
     taken = ask.after(asked_next).taken_rows
     tried = [*(trial.config for trial in optimizer.history.trials), *(t.config for t in pending)]

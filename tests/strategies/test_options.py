@@ -2,7 +2,7 @@
 
 import pytest
 
-from bosquet.strategies.options import check_paper_kernel, one_of, whole
+from bosquet.strategies.options import one_of, whole
 
 
 def test_one_of_the_allowed_values():
@@ -23,10 +23,3 @@ def test_integers_from_another_one_on_and_none():
     whole("every", None, 2, none=True)
     with pytest.raises(ValueError, match="every=1 must be an integer of at least 2, or None"):
         whole("every", 1, 2, none=True)
-
-
-def test_the_kernel_of_a_papers_model():
-    check_paper_kernel("paper", "se")
-    check_paper_kernel("hierarchical", "matern52")
-    with pytest.raises(ValueError, match="kernel='matern52': model='paper' has squared"):
-        check_paper_kernel("paper", "matern52")

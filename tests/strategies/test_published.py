@@ -22,9 +22,11 @@ from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, 
 from bosquet.strategies import boing as boing_module
 from bosquet.strategies import htbo as htbo_module
 from bosquet.strategies import turbo as turbo_module
+from bosquet.strategies.choosing import first_free
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.local import improve
 from bosquet.strategies.published import SMAC, TURBO, Noisy, Textbook, fit_published
+from bosquet.strategies.turbo import trust_region
 from bosquet.testing import STRATEGY_CHECKS
 
 
@@ -76,7 +78,7 @@ def test_a_fit_has_its_restarts_and_remembers_nothing():
 
     z = transform(data.y, data.noise).z
     model = Spy(plain(task.space, SMAC), data.X, z)
-    fitted, again = (fit_published(task, model, z, data.noise, 10) for _ in range(2))
+    fitted, again = (fit_published(task, model, z, data.noise) for _ in range(2))
     assert fitted.record == again.record
     assert len(starts[0]) == 10
     np.testing.assert_array_equal(starts[0][0], model.hyper.mean)
@@ -170,10 +172,11 @@ def test_the_local_level_is_the_authors(monkeypatch):
 
 
 def test_the_forest_grows_as_the_authors_do():
-    """Leaves of one trial, all columns looked at, and the spread of the trees alone."""
+    """Ten trees, leaves of one trial, all columns looked at, and the spread of the trees alone."""
     task = known(30)
     data, strategy = task.history.dataset(), BOinG.paper()
     forest = strategy.forest(task, data, np.random.default_rng(0))
+    assert len(forest.trees) == 10
     for tree in forest.trees:
         leaf = tree.children_left == -1
         np.testing.assert_allclose(tree.impurity[leaf], 0.0, atol=1e-12)
@@ -311,6 +314,54 @@ def test_turbo_has_the_authors_gaussian_process_and_sobol_points(monkeypatch):
     assert drawn[0][-1] == 200
 
 
+def scattered(d, n, rng):
+    """Trials whose values are a slope and more noise."""
+    space = box(d)
+    X = rng.random((n, d))
+    values = (X[:, 0] + 0.5 * rng.standard_normal(n)).tolist()
+    pairs = enumerate(zip(space.from_unit(X), values, strict=True))
+    trials = [Trial(i, config, "complete", value) for i, (config, value) in pairs]
+    return Task(space, History(space, trials), index=n)
+
+
+def test_turbo_is_around_the_best_trial_observed(monkeypatch):
+    """Not around the one with the lowest mean, which is another one here."""
+    regions, fits = [], []
+
+    def spy(*arguments):
+        regions.append(trust_region(*arguments))
+        return regions[-1]
+
+    def spied(*arguments, **settings):
+        fits.append(fit_published(*arguments, **settings))
+        return fits[-1]
+
+    monkeypatch.setattr(turbo_module, "trust_region", spy)
+    monkeypatch.setattr(turbo_module, "fit_published", spied)
+    task = scattered(2, 40, np.random.default_rng(2))
+    data = task.history.dataset()
+    Turbo.paper().step(task, data, 0.8, task.taken, np.random.default_rng(0))
+    best = int(np.argmin(data.y))
+    assert np.argmin(fits[0].means(data.X)) != best
+    np.testing.assert_array_equal(regions[0].centre, data.X[best])
+
+
+def test_turbo_moves_20_coordinates_of_the_centre(monkeypatch):
+    looked_at = []
+
+    def spy(task, scored, taken):
+        looked_at.append(scored[0].X)
+        return first_free(task, scored, taken)
+
+    monkeypatch.setattr(turbo_module, "first_free", spy)
+    task = scattered(40, 50, np.random.default_rng(0))
+    data, strategy = task.history.dataset(), replace(Turbo.paper(), most_points=200)
+    strategy.step(task, data, 0.8, task.taken, np.random.default_rng(0))
+    moved = looked_at[0] != data.X[np.argmin(data.y)]
+    assert moved.shape == (200, 40)
+    assert 0.47 < moved.mean() < 0.53
+
+
 # -- HTBO ------------------------------------------------------------------------------------
 
 
@@ -423,7 +474,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "boing.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
     "boing+.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
-    "turbo.paper": {"acquisition": "thompson", "most_points": 5000, "published": True},
+    "turbo.paper": {
+        "acquisition": "thompson",
+        "most_points": 5000,
+        "least_length": 2.0**-7,
+        "published": True,
+    },
 }
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from bosquet.arrays import Array
 from bosquet.explain.mixture import Mixture, interval_levels
-from bosquet.explain.rows import feasible, rows_on
+from bosquet.explain.rows import rows_on
 from bosquet.models.feasibility import Feasibility
+from bosquet.search.mixed import feasible
 from bosquet.search.tree_path import on_path
 from bosquet.space import Config, Space
 from bosquet.space.tree import Path

@@ -19,7 +19,8 @@ import numpy as np
 
 from bosquet.arrays import Array
 from bosquet.explain.mixture import Mixture, interval_levels, size_of
-from bosquet.explain.rows import crossed, feasible, rows_with, strata
+from bosquet.explain.rows import crossed, rows_with, strata
+from bosquet.search.mixed import feasible
 from bosquet.space import Space
 from bosquet.space.sobol import sobol
 from bosquet.space.tree import Dimension

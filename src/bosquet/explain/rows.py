@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bosquet.arrays import Array, Bools
+from bosquet.arrays import Array
+from bosquet.search.mixed import feasible
 from bosquet.space import Space
 from bosquet.space.sobol import sobol
 from bosquet.space.tree import Dimension, Path
@@ -63,13 +64,6 @@ def _spread(space: Space, options: Mapping[int, Sequence[int]], n: int) -> Array
         units[:, choice] = space.tree.choice(choice).unit_of(np.asarray(allowed)[which])
     rows = space.snap(units)
     return np.asarray(rows[feasible(space, rows)][:n])
-
-
-def feasible(space: Space, rows: Array) -> Bools:
-    """Which rows satisfy the constraints."""
-    if not space.constraints:
-        return np.ones(len(rows), dtype=bool)
-    return np.array([space.violation(config) is None for config in space.from_unit(rows)])
 
 
 def crossed(rows: Array, columns: Mapping[int, Array]) -> Array:

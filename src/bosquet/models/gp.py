@@ -24,7 +24,7 @@ from bosquet.kernels.components import Component
 from bosquet.kernels.cross import Cross
 from bosquet.kernels.gram import Gram
 from bosquet.kernels.sums import Member
-from bosquet.linalg import cholesky, inverse_from_cholesky
+from bosquet.linalg import cholesky, inverse_from_cholesky, solve, symmetric
 from bosquet.models.fitting import maximise, with_prior
 from bosquet.models.nested import weighted_log_likelihood
 from bosquet.models.posterior import Conditioned, Posterior
@@ -96,7 +96,7 @@ class Block:
     def log_likelihood_by_rows(self, eta: Array) -> tuple[float, Array, Array, Array]:
         """`log_likelihood`, and its gradients by y and by the ordered coordinates: (n,), (n, d)."""
         value, gradient, W, by_y = self._log_likelihood(eta)
-        W = np.tril(W) + np.tril(W, -1).T
+        W = symmetric(W)
         by_rows = np.zeros_like(self.X)
         for component, rows in self.members:
             cross = Cross([(component, rows)], self.X, eta)
@@ -123,12 +123,6 @@ class Block:
         by_noise = (np.diag(W) * self._share)[self._learned]
         gradient[-1] += np.exp(eta[-1]) * float(by_noise.sum())
         return value, gradient, W, by_y
-
-
-def solve(L: Array, right: Array) -> Array:
-    """(L L')^-1 right."""
-    solution, _ = scipy.linalg.lapack.dpotrs(L, right, lower=1)
-    return np.asarray(solution)
 
 
 class AdditiveGP:

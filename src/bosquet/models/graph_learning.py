@@ -82,7 +82,7 @@ class GraphState:
 @dataclass(frozen=True)
 class Learned:
     state: GraphState
-    """The sample of the highest likelihood (times the prior of its edges)."""
+    """Of all states looked at, drawn or not, the one of the highest likelihood times prior."""
     log_likelihood: float
     marginals: dict[Edge, float]
     """The mean probability of each edge given all else, where it was looked at."""
@@ -143,7 +143,7 @@ class _Gibbs:
             for i in rng.permutation(len(moves)):  # line 3
                 if not self._left():
                     break
-                moves[i](rng)  # lines 4-7; of Theta the best state is kept
+                moves[i](rng)  # lines 4-7; in place of Theta the best state looked at is kept
             if self._used == before:  # nothing can move
                 break
         prior = self._log_odds * len(self._best.edges)

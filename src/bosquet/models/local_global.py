@@ -28,9 +28,8 @@ import scipy
 from bosquet.arrays import Array, Bools, Index
 from bosquet.kernels.components import Component
 from bosquet.kernels.cross import Cross, Slopes
-from bosquet.linalg import cholesky, solve_lower
+from bosquet.linalg import cholesky, solve, solve_lower
 from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.models.gp import solve
 from bosquet.models.priors import Hyperparameters
 from bosquet.models.repeats import NOISE_FLOOR, merge
 from bosquet.space import Space

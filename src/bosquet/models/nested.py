@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from bosquet.arrays import Array
-from bosquet.linalg import cholesky
+from bosquet.linalg import cholesky, symmetric
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -31,7 +31,7 @@ def weighted_log_likelihood(K: Array, y: Array, shares: Array) -> tuple[float, A
     order = np.argsort(-shares, kind="stable")
     sorted_already = bool((order[1:] > order[:-1]).all())
     if not sorted_already:
-        K, y, shares = _symmetric(K)[np.ix_(order, order)], y[order], shares[order]
+        K, y, shares = symmetric(K)[np.ix_(order, order)], y[order], shares[order]
     L, _ = cholesky(K)
     root, info = scipy.linalg.lapack.dtrtri(L, lower=1)
     if info != 0:
@@ -55,8 +55,4 @@ def weighted_log_likelihood(K: Array, y: Array, shares: Array) -> tuple[float, A
     if sorted_already:
         return value, by_K, by_y
     back = np.argsort(order)
-    return value, _symmetric(by_K)[np.ix_(back, back)], by_y[back]
-
-
-def _symmetric(lower: Array) -> Array:
-    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
+    return value, symmetric(by_K)[np.ix_(back, back)], by_y[back]

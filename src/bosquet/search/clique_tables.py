@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,9 +77,9 @@ class CliqueTables:
     posterior: Posterior
     components: Sequence[Component]
     effort: TableEffort
-    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.notes: list[str] = []
         self.of_clique = {
             clique: component
             for component in self.components

@@ -24,6 +24,7 @@ from bosquet.arrays import Array
 from bosquet.kernels.weights import Weight
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.tree_linear import TreePosterior
+from bosquet.search.mixed import feasible
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import PathEffort, PathSearch, Scored, on_path
 from bosquet.space import Space
@@ -129,8 +130,8 @@ class TwoStep:
             if len(promises) == wanted:
                 break
         if not promises:  # constraints rule out the corners looked at: anywhere on the path
-            X = rng.random((ENUMERATED, len(self._space)))
-            X = self._allowed(on_path(self._space, path, X))
+            X = on_path(self._space, path, rng.random((ENUMERATED, len(self._space))))
+            X = X[feasible(self._space, X)]
             return self.rank_rows({path: X}) if len(X) else []
         return sorted(promises, key=lambda promise: -promise.value)
 
@@ -197,13 +198,8 @@ class TwoStep:
         X = rng.random((_COMPLETIONS if careful else 1, len(self._space)))
         shared = self._posterior.model.leaf(path).shared
         X[:, shared] = corner[shared]
-        return self._allowed(on_path(self._space, path, X))
-
-    def _allowed(self, X: Array) -> Array:
-        if not self._space.constraints:
-            return X
-        configs = self._space.from_unit(X)
-        return X[[self._space.violation(config) is None for config in configs]]
+        X = on_path(self._space, path, X)
+        return X[feasible(self._space, X)]
 
     # -- step 2 ------------------------------------------------------------------------------
 

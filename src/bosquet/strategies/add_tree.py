@@ -9,7 +9,7 @@ in the paper                here
 tree T, vertices v          ``space.nodes``
 path l_i                    the indices of the nodes that a configuration activates
 k_T (Definition 4, Alg. 1)  ``models.add_tree``
-mu^v, sigma^v               ``Posterior.on_path`` of one node alone
+mu^v, sigma^v               ``Posterior.of`` the components of one node
 Algorithm 2                 ``search.node_sum``, with ``acquisition="node-ucb"``
 other acquisitions (App. D) ``search.tree_path``: on the posterior of each path
 interactions (App. E)       chain components

@@ -10,7 +10,7 @@ groups G^(i), f^(i), graph G    cliques, components: ``models.additive_graph``
 kappa^(i), sigma^(i) (sec. 5)   ``models.additive_graph.paper_additive``
 mu^(j), sigma^(j) (4)           ``Posterior.of`` one component
 phi_t (5), (6)                  a `LowerBound` of a ``CliqueSum``
-Algorithm 1                     ``Additive.paper``, through `GPStrategy.propose`
+Algorithm 1                     ``Additive.paper``, through `GPStrategy.proposals`
 Algorithm 2, (7)                ``search.junction_tree``
 Algorithm 3, (8), N_Gibbs, p    ``models.graph_learning``
 "No Overlap"                    ``graph="disjoint"``
@@ -77,7 +77,7 @@ from bosquet.strategies.choosing import Ask, feasibility_of, places_of
 from bosquet.strategies.fitting import Fitted, Setting
 from bosquet.strategies.gp_strategy import GPStrategy, told_of_sum
 from bosquet.strategies.groups import checked_groups, indices_of
-from bosquet.strategies.options import ModelName, check_paper_kernel, one_of, whole
+from bosquet.strategies.options import ModelName, one_of, whole
 
 GraphName = Literal["learned", "random-tree", "disjoint", "full"]
 
@@ -139,7 +139,11 @@ class Additive(GPStrategy[SpacePosterior]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_paper_kernel(self.model, self.kernel)
+        one_of("model", self.model, get_args(ModelName))
+        if self.model == "paper" and self.kernel == "matern52":
+            raise ValueError(
+                "kernel='matern52': model='paper' has squared exponentials, kernel='se'"
+            )
         whole("max_eval", self.max_eval, 9, none=True)
         if self.graph is not None:
             one_of("graph", self.graph, get_args(GraphName))

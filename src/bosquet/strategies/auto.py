@@ -114,9 +114,9 @@ class Auto(SequentialStrategy):
         # The evidence of more trials cannot be compared with that of fewer.
         weights = weights_of(evidence if len(fitted) == len(rivals) else known)
         beliefs = [
-            Belief(rival, Ask.given(fitted[rival.name], batch, data, rng), weights[rival.name])
-            for rival in rivals
-            if rival.name in weights
+            Belief(r, Ask.given(task, fitted[r.name], data, batch.taken, rng), weights[r.name])
+            for r in rivals
+            if r.name in weights
         ]
         about: dict[str, Any] = {"evidence": evidence, "weights": weights}
         for fit in fitted.values():

@@ -173,11 +173,7 @@ class BOinG(SequentialStrategy):
                 return by_engine("gp", shared)
         # Global level.
         forest = self.forest(task, data, rng)
-        candidate = None
-        if self.published and task.candidates is None and rng.random() < _RANDOM:
-            drawn = task.space.to_unit(task.space.sample(rng, 50))
-            found = first_free(task, [Scored((), drawn, np.zeros(len(drawn)))], taken)
-            candidate = None if found is None else found[0]
+        candidate = self._random_candidate(task, taken, rng)
         if candidate is None:
             candidate = self.global_best(task, data, forest, feasibility, taken, rng)
         chosen_by = "the forest"
@@ -258,6 +254,16 @@ class BOinG(SequentialStrategy):
     def costs(self, data: Dataset) -> Array:
         y = log_costs(data.y) if self.log_cost else data.y
         return y if self.published else transform(y, data.noise).z
+
+    def _random_candidate(
+        self, task: Task, taken: Collection[Key], rng: np.random.Generator
+    ) -> Config | None:
+        """As published x_g is a free configuration drawn at random now and then; else None."""
+        if not self.published or task.candidates is not None or rng.random() >= _RANDOM:
+            return None
+        drawn = task.space.to_unit(task.space.sample(rng, 50))
+        found = first_free(task, [Scored((), drawn, np.zeros(len(drawn)))], taken)
+        return None if found is None else found[0]
 
     def global_best(
         self,

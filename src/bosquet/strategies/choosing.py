@@ -19,7 +19,7 @@ from bosquet.models.good_places import GoodPlaces
 from bosquet.search.region import Region
 from bosquet.search.tree_path import Scored
 from bosquet.space import Config
-from bosquet.strategies.base import Batch, Task
+from bosquet.strategies.base import Task
 from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.fitting import Fitted, P
 
@@ -46,17 +46,18 @@ class Ask(Generic[P]):
     @classmethod
     def given(
         cls,
+        task: Task,
         fitted: Fitted[P],
-        batch: Batch,
         data: Dataset,
+        taken: Collection[Key],
         rng: np.random.Generator,
         *,
         observed: bool = False,
     ) -> Ask[P]:
-        """The first choice of a batch; ``observed`` as `incumbent` has it."""
+        """Given a fit to the data; ``observed`` as `incumbent` has it."""
         best, level = incumbent(fitted, data.X, observed=observed)
         good = data.X[np.argsort(level, kind="stable")[:_GOOD]]
-        return Ask(batch.task, fitted, best, good, batch.taken, rng)
+        return Ask(task, fitted, best, good, taken, rng)
 
     def after(self, config: Config) -> Ask[P]:
         """The next choice, with a configuration pending: what is believed there is not gained."""

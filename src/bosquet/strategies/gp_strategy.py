@@ -89,17 +89,13 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     # -- one ask -----------------------------------------------------------------------------
 
     def proposals(self, batch: Batch, rng: np.random.Generator) -> Iterator[Proposal]:
-        data = batch.task.history.dataset()
-        if len(data.y) >= self.initial_trials(batch.task.space):
-            fitted = self.fit(batch.task, data, rng)
-            yield from self.proposals_from(fitted, batch, data, rng)
-
-    def proposals_from(
-        self, fitted: Fitted[P], batch: Batch, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Proposal]:
-        """What the strategy wants to try, given its fit."""
-        observed = self.incumbent == "observed" and not batch.task.history.noisy
-        ask = Ask.given(fitted, batch, data, rng, observed=observed)
+        task = batch.task
+        data = task.history.dataset()
+        if len(data.y) < self.initial_trials(task.space):
+            return
+        fitted = self.fit(task, data, rng)
+        observed = self.incumbent == "observed" and not task.history.noisy
+        ask = Ask.given(task, fitted, data, batch.taken, rng, observed=observed)
         about = fitted.about | self.told(fitted)
         while True:
             found = next_or_explored(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from bosquet.text import must_be_one_of
 
@@ -25,10 +25,3 @@ def whole(name: str, value: object, least: int = 1, *, none: bool = False) -> No
     if not (integer and value >= least) and not (none and value is None):  # type: ignore[operator]
         what = "a positive integer" if least == 1 else f"an integer of at least {least}"
         raise ValueError(f"{name}={value!r} must be {what}{', or None' * none}")
-
-
-def check_paper_kernel(model: ModelName, kernel: KernelName) -> None:
-    """Raises where a paper's model, which is made of squared exponentials, is to have others."""
-    one_of("model", model, get_args(ModelName))
-    if model == "paper" and kernel == "matern52":
-        raise ValueError("kernel='matern52': model='paper' has squared exponentials, kernel='se'")

@@ -19,10 +19,9 @@ from bosquet.data import Dataset, Key
 from bosquet.space import Config, Space
 from bosquet.strategies.add_tree import AddTree
 from bosquet.strategies.base import Proposal, Task
-from bosquet.strategies.choosing import Ask, incumbent
+from bosquet.strategies.choosing import Ask
 
 _MOST = 200  # trials of the model: its time grows with their cube
-_GOOD = 8  # evaluated rows worth perturbing
 
 
 def best_of_branches(
@@ -36,9 +35,7 @@ def best_of_branches(
     some = Dataset(data.X[rows], data.y[rows], data.noise[rows], data.active[rows])
     strategy = AddTree()
     fitted = strategy.fit(task, some, rng)
-    best, level = incumbent(fitted, some.X)
-    good = some.X[np.argsort(level, kind="stable")[:_GOOD]]
-    found = strategy.next(Ask(task, fitted, best, good, taken, rng))
+    found = strategy.next(Ask.given(task, fitted, some, taken, rng))
     return None if found is None else replace(found, memory=fitted.memory)
 
 

@@ -18,7 +18,7 @@ One ask, for one trust region and one point at a time::
     tau_succ successes in a row: L <- min(2 L, L_max)        `Trust.after`
     tau_fail failures in a row: L <- L / 2                   `Trust.after`
     L < L_min: restart from a new design                     `current_run`
-    GP on the trials of this run                             `fit_local`
+    GP on the trials of this run                             `Turbo._fit`
     hyper-rectangle around the best point, sides L_i         `trust_region`
     x <- the minimum of a Thompson sample inside             `Turbo._sampled`
 

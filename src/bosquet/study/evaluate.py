@@ -12,6 +12,8 @@ from bosquet.data import Evaluation, Trial
 
 Objective = Callable[[dict[str, Any]], Any]
 
+_LONGEST = 80  # characters of a value in a message
+
 
 class NoValue(RuntimeError):
     """An objective's own word that it brought no value: its text is the reason, as it is."""
@@ -82,6 +84,6 @@ def failure_text(error: BaseException) -> str:
     return f"{text} ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})"
 
 
-def _shortened(value: object, longest: int = 80) -> str:
+def _shortened(value: object) -> str:
     text = f"{type(value).__name__} {value!r}" if value is not None else "None"
-    return text if len(text) <= longest else text[:longest] + "..."
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."

@@ -12,9 +12,8 @@ import scipy
 from bosquet.arrays import Array
 from bosquet.kernels.components import Component
 from bosquet.kernels.stationary import SHAPES
-from bosquet.linalg import cholesky, inverse_from_cholesky
+from bosquet.linalg import cholesky, inverse_from_cholesky, solve, symmetric
 from bosquet.models.fitting import maximise, with_prior
-from bosquet.models.gp import solve
 from bosquet.models.repeats import NOISE_FLOOR, merge
 from bosquet.models.tree_linear.batch import (
     Batch,
@@ -120,8 +119,7 @@ def infer(
     precision = np.eye(V) + Lambda.reshape(V + 1, V + 1)[:V, :V]
     if V:  # on a space with one path there is nothing to share
         B, _ = cholesky(precision)
-        lower = np.tril(inverse_from_cholesky(B))
-        mean[:V], covariance[:V, :V] = solve(B, f[:V]), lower + np.tril(lower, -1).T
+        mean[:V], covariance[:V, :V] = solve(B, f[:V]), symmetric(inverse_from_cholesky(B))
     if model.offsets == "scalar":
         factored, mean = _with_offsets(parts, factored, precision, f)
     return factored, WeightPosterior(mean, covariance, B)
