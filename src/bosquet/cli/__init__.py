@@ -39,8 +39,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, ImportError, OSError) as error:
-        complain(str(error))
+        complain(_said(error))
         return 2
+
+
+def _said(error: Exception) -> str:
+    """Without the number of the system's error, which says nothing to people."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 class _Parser(argparse.ArgumentParser):
