@@ -81,6 +81,13 @@ def test_known_points_and_noise(said):
     assert (trial.config, trial.noise_variance) == ({"m": "b", "n": 7}, 0.01)
 
 
+@pytest.mark.parametrize("value", ["-1e-5", "-.5", "-3E+2", "-0.25"])
+def test_values_below_zero_are_no_options(said, value):
+    asked(said, "--space", "space.json")
+    assert said("tell", "runs.db", 0, value)[:2] == (0, f"trial 0: {float(value)}\n")
+    assert "told already" in said("tell", "runs.db", 0, "-inf")[2]
+
+
 def test_the_only_study_is_found_by_itself(said):
     said("ask", "runs.db", "--study", "first", "--space", "space.json")
     assert said("tell", "runs.db", 0, 1.0)[0] == 0

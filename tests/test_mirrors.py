@@ -58,7 +58,6 @@ ELSEWHERE = {
     "strategies/baselines.py": ("strategies/test_fitting.py", "ArcSetting"),
     "strategies/gp_strategy.py": ("strategies/test_add_tree.py", "initial_trials"),
     "study/evaluate.py": ("study/test_command.py", "NoValue"),
-    "study/files.py": ("benchmarks/test_files.py", "module_of"),
     "study/loop.py": ("study/test_minimize.py", "space exhausted"),
     "study/owner.py": ("study/test_lease.py", "Owner"),
     "study/reading.py": ("study/test_sampled.py", "read_study"),

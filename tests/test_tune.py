@@ -148,7 +148,10 @@ def test_a_file_called_like_a_module():
         (["bad.py:f"], "bad.py cannot be loaded: ZeroDivisionError: division by zero (bad.py:1"),
         (["wrong.py:f"], "wrong.py cannot be loaded: '(' was never closed (wrong.py, line 1)"),
         (["lib/train.py:objective", "--space", "x.txt"], "must be FILE.py:NAME or FILE.json"),
-        (["lib/train.py:objective", "--space", "lib/train.py:number"], "must be a bosquet.Space"),
+        (
+            ["lib/train.py:objective", "--space", "lib/train.py:number"],
+            "lib/train.py:number: space must be a bosquet.Space or a dict of parameters, not int 3",
+        ),
         (["lib/train.py:objective", "--space", "nope.json"], "nope.json: there is no such file"),
         (["lib/train.py:objective", "--space", "bad.json"], "bad.json is not JSON"),
         (["lib/train.py:objective", "--space", "odd.json"], "odd.json: a stored space is a dict"),

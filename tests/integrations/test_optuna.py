@@ -128,11 +128,14 @@ def test_trials_of_another_space_are_told_and_ignored(space, caplog):
     strategy = Watched()
     study = study_with(BosquetSampler(space, strategy))
     kinds = {"lr": optuna.distributions.FloatDistribution(0, 1)}
-    study.add_trial(create_trial(params={"lr": 0.5}, distributions=kinds, value=1.0))
+    for lr in (0.5, 0.01):
+        study.add_trial(create_trial(params={"lr": lr}, distributions=kinds, value=1.0))
     study.optimize(by_short_names, n_trials=2)
     assert [len(task.history) for task in strategy.tasks] == [0, 1]
-    told = [message for message in caplog.messages if "Trial 0 is ignored" in message]
-    assert len(told) == 1
+    told = [message for message in caplog.messages if "is ignored" in message]
+    assert len(told) == 2
+    assert "{'lr': 0.5} is not a configuration of the space: 'lr': 0.5 is not a float" in told[0]
+    assert "{'lr': 0.01} is not a configuration of the space: 'model' was not suggested." in told[1]
 
 
 def test_what_the_space_does_not_have_is_random():

@@ -20,9 +20,27 @@ def test_axes_suit_their_parameters():
     assert axis(LOG)["ticktext"] == ["0.0001", "0.001", "0.01", "0.1"]
     assert axis(NUMBER)["type"] == "linear"
     assert axis(WHOLE)["type"] == "linear"
-    assert axis(OPTION)["type"] == "category"
-    assert shown(OPTION, ["<a>", None]) == ["&lt;a&gt;", "None"]
+    assert axis(OPTION)["ticktext"] == ["&lt;a&gt;", "None", "3"]
+    assert shown(OPTION, [None, "<a>"]) == axis(OPTION)["tickvals"][1::-1] == [1.0, 0.0]
     assert shown(LOG, [0.01]) == [0.01]
+
+
+def test_names_of_options_fit_beside_each_other():
+    long = [f"data/a file with a long name, the {i}th" for i in range(30)]
+    (many,) = Space({"c": Choice(long)}).dimensions
+    across, upright = axis(many), axis(many, upright=True)
+    places = [0, 5, 10, 15, 20, 25]
+    assert across["ticktext"] == [f"\u2026{place}\u2026" for place in places]
+    assert upright["ticktext"][:2] == ["\u20260\u2026", "\u20262\u2026"]
+    assert len(upright["ticktext"]) == 15
+    assert [place for place, _ in ticks(many)] == upright["tickvals"]
+    assert shown(many, [long[29]]) == [29.0] < across["range"][1:]
+    (few,) = Space({"c": Choice(["none", "standard", "robust"])}).dimensions
+    assert axis(few)["ticktext"] == ["none", "standard", "robust"]
+    (one,) = Space(
+        {"c": Choice(["a single option with a name that is too long for any axis"])}
+    ).dimensions
+    assert axis(one)["ticktext"] == ["a single option w\u2026long for any axis"]
 
 
 def test_places_on_a_line():

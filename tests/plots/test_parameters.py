@@ -1,5 +1,6 @@
 """Effects, interactions and importance as pictures."""
 
+import numpy as np
 import pytest
 
 import bosquet as bq
@@ -36,6 +37,30 @@ def test_an_interaction_has_the_trials_of_its_branch(history):
     trials = [bq.Trial(i, c, "complete", c["x"]) for i, c in enumerate(single.sample(0, 5))]
     with pytest.raises(bq.ModelError, match="fewer than two parameters"):
         plots.interaction(bq.History(single, trials))
+
+
+def test_trials_stand_at_their_options_also_where_the_model_was_not_asked():
+    """A surface has 21 of 30 options; trials of the others used to stand beside it."""
+    names = [f"option {i}" for i in range(30)]
+    space = bq.Space({"c": bq.Choice(names), "x": bq.Float(0, 1)})
+    configs = [{"c": names[7 * i % 30], "x": i / 12} for i in range(12)]
+    trials = [bq.Trial(i, c, "complete", i / 12) for i, c in enumerate(configs)]
+    made = plots.interaction(bq.History(space, trials), "c", "x")
+    surface, tried, best = made.data
+    assert sorted([*tried.x, *best.x]) == sorted(7.0 * i % 30 for i in range(12))
+    blank = np.isnan(surface.z).all(axis=0)
+    assert list(surface.x) == list(range(30))
+    assert blank.sum() == 30 - 21
+
+
+def test_parameters_with_one_value_are_not_drawn():
+    space = bq.Space({"x": bq.Float(0, 1), "only": bq.Choice(["this"]), "y": bq.Float(0, 1)})
+    configs = space.sample(0, 8)
+    trials = [bq.Trial(i, c, "complete", c["x"] + c["y"] ** 2) for i, c in enumerate(configs)]
+    history = bq.History(space, trials)
+    assert "only" not in plots.effects(history).to_json()
+    assert "only" not in plots.parallel(history).to_json()
+    assert plots.effects(history, parameters=["only"]).layout.xaxis.title.text == "only"
 
 
 def test_importance_has_a_bar_for_every_parameter_and_choice(history):

@@ -14,6 +14,12 @@ def test_figures_are_transparent_and_have_no_black_or_white_text():
     assert layout.title.text == "title"
 
 
+def test_numbers_at_axes_have_no_letters_behind_them():
+    """50 micro beside 3.04e-06; the letters look like units."""
+    axes = theme.figure("title").layout.template.layout
+    assert axes.xaxis.exponentformat == axes.yaxis.exponentformat == "e"
+
+
 def luminance(colour):
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
@@ -40,6 +46,10 @@ def test_text_of_users_is_no_markup():
         (0.5, 100.0, "0.5"),
         (float("inf"), 1.0, "inf"),
         (0.0, 0.0, "0"),
+        (31234.5, 0.0, "31234"),
+        (31234.5, 900.0, "31234"),
+        (31234.5, 9e4, "31234"),
+        (3.12345e8, 0.0, "3.123e+08"),
     ],
 )
 def test_digits_follow_the_spread(value, spread, shown):

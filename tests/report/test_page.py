@@ -93,6 +93,10 @@ def test_result_report_and_the_command(plain, tmp_path, capsys, monkeypatch):
     content = json.loads(parsed((tmp_path / "b.html").read_text()).scripts["content"])
     assert content["title"] == "runs.db, study 'bosquet'"
     assert not list(tmp_path.glob("*.partial"))
+    assert main(["report", "runs.db", "-o", "none/b.html"]) == 2
+    assert "bosquet: none/b.html: there is no directory none\n" in capsys.readouterr().err
+    assert main(["export", "runs.db", "-o", "none/b.csv"]) == 2
+    assert "bosquet: none/b.csv: No such file or directory\n" in capsys.readouterr().err
     assert main(["report", "none.db"]) == 2
     assert "there is no such file" in capsys.readouterr().err
 

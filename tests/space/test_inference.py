@@ -142,6 +142,17 @@ def test_of_two_explanations_the_better_one_counts():
     assert not inferred_from(more).is_active("c", {"a": "y", "b": "x"})
 
 
+def test_trials_cut_short_count_between_explanations_that_are_as_good():
+    """All trials with two layers failed: what `b` is in them is chance, and says nothing."""
+    domains = {"layers": Int(1, 3), "b": Int(1, 9), "c": Float(0, 1)}
+    failed = [{"layers": 2, "b": b, "c": 0.5} for b in (2, 5, 7)]
+    failed += [{"layers": layers, "b": b} for layers in (1, 3) for b in (2, 5, 7)]
+    ran = trials({"layers": 1, "b": 1}, {"layers": 3, "b": 4}, domains=domains)
+    inferred = inferred_from([*ran, *trials(*failed, domains=domains, whole=False)])
+    assert inferred.is_active("c", {"layers": 2, "b": 9})
+    assert not inferred.is_active("c", {"layers": 1, "b": 5})
+
+
 def test_what_nothing_explains_is_always_there():
     both = [{"a": a, "b": b} | ({"c": 0.5} if a == b == "x" else {}) for a in "xy" for b in "xy"]
     inferred = inferred_from(trials(*both, domains=DOMAINS))

@@ -110,6 +110,12 @@ def test_log_coordinates_stay_in_the_unit_interval() -> None:
         assert all(low <= value <= high for value in parameter.from_unit(np.linspace(0, 1, 7)))
 
 
+@pytest.mark.parametrize("ends", [[1e-3, 1000.0], [1e-4, 1.0], [1e-12, 0.3]])
+def test_the_ends_of_a_log_range_are_exact(ends: list[float]) -> None:
+    """They stand in best configurations, where 999.9999999999998 would be taken for a find."""
+    assert Float(*ends, log=True).from_unit(np.array([0.0, 1.0])) == ends
+
+
 def test_log_is_uniform_in_the_logarithm() -> None:
     parameter = Float(1e-3, 1e3, log=True)
     assert parameter.from_unit(np.linspace(0, 1, 7)) == pytest.approx(

@@ -27,7 +27,7 @@ def message(text: str) -> Any:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Float(1, 1), "low=1.0 must be less than high=1.0"),
+        (lambda: Float(1, 1), "low and high must differ, not both be 1.0; for one value leave"),
         (lambda: Float(2, 1), "low=2.0 must be less than high=1.0"),
         (lambda: Float(math.nan, 1), "low=nan must be a finite number"),
         (lambda: Float(0, math.inf), "high=inf must be a finite number"),
@@ -63,7 +63,7 @@ def message(text: str) -> Any:
         (lambda: Float(0, 1, default=math.nan), "default=nan must be a finite number"),
         (lambda: Float(0, 1, default=False), "default=False must be a finite number"),
         (lambda: Float(0, 1, step=0.1, default=0.25), "default=0.25 is not a float from 0 to 1 (s"),
-        (lambda: Int(3, 3), "low=3 must be less than high=3"),
+        (lambda: Int(3, 3), "or write Choice([3])"),
         (lambda: Int(4, 3), "low=4 must be less than high=3"),
         (lambda: Int(0.5, 3), "low=0.5 must be an integer"),
         (lambda: Int(0, "3"), "high='3' must be an integer"),

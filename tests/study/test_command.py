@@ -104,6 +104,7 @@ def test_programs_that_cannot_be_started(tmp_path):
         ("objective", "objective 1, objective : 2%\\n", 2.0),
         ("best ", "best .5\\n", 0.5),
         ("Wert", "\\x1b[1mWert\\x1b[0m +4.\\r\\n", 4.0),
+        ("score", "score0.25 lr0.1 3", 0.25),
         ("a:b", "a:b 7\\n" + "x" * 100_000, 7.0),
     ],
 )
@@ -123,6 +124,8 @@ def test_the_number_after_a_text(tmp_path, text, printed, value):
         ("cost 1.5D+03", "a number must follow the last 'cost' in stdout, not '1.5D+03'"),
         ("cost 1.2.3", "a number must follow the last 'cost' in stdout, not '1.2.3'"),
         ("costs: 3", "a number must follow the last 'cost' in stdout, not 's: 3'"),
+        ("cost 0.3, cost2 = 0.5", "a number must follow the last 'cost' in stdout, not '2 = 0.5'"),
+        ("cost10  -.5", "a number must follow the last 'cost' in stdout, not '10  -.5'"),
         ("cost = inf", "no value: the program gave inf; stdout: cost = inf"),
     ],
 )

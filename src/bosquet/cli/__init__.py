@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bosquet import __version__
 from bosquet.cli.arguments import complain, fit_to_show
@@ -15,6 +16,8 @@ from bosquet.cli.looking import add_looking
 from bosquet.cli.serving import add_serving
 from bosquet.cli.trying import add_trying
 from bosquet.cli.tune import add_tune
+
+_NEGATIVE = re.compile(r"-((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)$", re.IGNORECASE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,12 +39,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, ImportError, OSError) as error:
-        complain(str(error))
+        complain(_said(error))
         return 2
 
 
+def _said(error: Exception) -> str:
+    """Without the number of the system's error, which says nothing to people."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors repeat arguments only in a form fit to be shown."""
+    """A parser whose errors repeat arguments only in a form fit to be shown.
+
+    It knows every way to write a negative number: argparse takes ``-1e-5`` for an option.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._negative_number_matcher = _NEGATIVE
 
     def error(self, message: str) -> NoReturn:
         super().error(fit_to_show(message))

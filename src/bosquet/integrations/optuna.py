@@ -289,7 +289,8 @@ def _read(trial: FrozenTrial, view: View) -> Trial | None:
     read = view.trial_of(trial)
     if read is None and isinstance(view, Given) and trial.state == TrialState.COMPLETE:
         _logger.warning(
-            f"Trial {trial.number} is ignored: {trial.params} is not a configuration of the space."
+            f"Trial {trial.number} is ignored: {trial.params} is not a configuration of the space: "
+            f"{view.fault_of(trial)}."
         )
     return read
 

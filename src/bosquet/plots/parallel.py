@@ -34,7 +34,8 @@ def parallel(source: Any, branch: str | None = None) -> Any:
     label = _label(history, branch)
     space = history.space
     trials = [t for t in history.complete if space.path_label(t.config) == label]
-    there = space.tree.variables_of(space.path(trials[0].config))
+    active = space.tree.variables_of(space.path(trials[0].config))
+    there = [d for d in active if d.parameter.n_values > 1]
     values = np.array([t.value for t in trials], dtype=float)
     best = number(float(_best(history, trials).value or 0.0), spread_of(values.tolist()))
     more = f"; {len(there) - _MOST} more parameters are not shown" if len(there) > _MOST else ""

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from bosquet.arrays import Array
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
-from bosquet.explain import Effect, Importance, Model
+from bosquet.explain import Effect, Importance, Model, Surface
 from bosquet.plots.axes import axis, is_number, shown
 from bosquet.plots.source import model_for
 from bosquet.plots.theme import (
     BLUE,
     GREY,
     ORANGE,
+    PLAIN_NUMBERS,
     colour_scale,
     faded,
     figure,
@@ -23,7 +25,7 @@ from bosquet.plots.theme import (
     percent,
     text,
 )
-from bosquet.space import Space
+from bosquet.space import Choice, Space
 from bosquet.space.tree import Dimension
 from bosquet.text import counted_text
 
@@ -87,11 +89,13 @@ def _most_important(
 ) -> tuple[list[str] | None, int]:
     """The parameters of a branch that are drawn, None for all, and how many are not.
 
-    Chosen before their effects are computed, which takes its time for each of them.
+    What has one value only has no effect. Chosen before their effects are computed, which takes
+    its time for each of them.
     """
-    there = model.parameters(branch)
+    every = model.parameters(branch)
+    there = [name for name in every if _of(model.space, name).parameter.n_values > 1]
     if len(there) <= _MOST:
-        return None, 0
+        return there or None, 0
     ranked = [one.parameter for one in model.importance() if one.parameter in there]
     return ranked[:_MOST], len(there) - min(_MOST, len(ranked))
 
@@ -142,7 +146,9 @@ def _add_effect(
     else:
         error = {"type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low}
         marker = {"color": BLUE, "size": 9}
-        made.add_scatter(x=x, y=mean, mode="markers", marker=marker, error_y=error, **axes)
+        told = [f"{text(v)}: {m:.4g}" for v, m in zip(effect.values, mean, strict=True)]
+        points = {"x": x, "y": mean, "mode": "markers", "marker": marker, "error_y": error}
+        made.add_scatter(**points, text=told, hovertemplate="%{text}<extra></extra>", **axes)
     tried = [t.config[dimension.name] for t in trials if dimension.name in t.config]
     made.add_scatter(
         x=shown(dimension, tried),
@@ -183,27 +189,57 @@ def interaction(
     if pair.share >= _WEAK:
         title = f"{names}: {percent(pair.share)} of the variance is theirs only together"
     where = f"{text(pair.branch)}; " if pair.branch else ""
-    made = figure(
-        title, f"{where}mean of the model over all other parameters; dots: trials", height=480
-    )
+    x, y, mean = _cells(surface, a, b)
+    blank = "; blank: options that it was not asked about" if np.isnan(mean).any() else ""
+    about = f"{where}mean of the model over all other parameters; dots: trials{blank}"
+    made = figure(title, about, height=480)
     kind = made.add_contour if is_number(a) and is_number(b) else made.add_heatmap
     kind(
-        x=shown(a, surface.x),
-        y=shown(b, surface.y),
-        z=surface.mean,
+        x=shown(a, x),
+        y=shown(b, y),
+        z=mean,
+        text=[[f"{_value(v)}, {_value(w)}" for v in x] for w in y],
         colorscale=colour_scale(model.history.direction),
         colorbar={
             "title": {"text": "objective", "font": {"size": 12}},
             "outlinewidth": 0,
             "thickness": 14,
+            **PLAIN_NUMBERS,
         },
         opacity=0.9,
-        hovertemplate="%{x}, %{y}: %{z:.4g}<extra></extra>",
+        hovertemplate="%{text}: %{z:.4g}<extra></extra>",
     )
     trials = [t for t in model.history.complete if space.path_label(t.config) == pair.branch]
     _add_tried(made, model.history, a, b, trials)
-    made.update_layout(xaxis=axis(a), yaxis=axis(b))
+    made.update_layout(xaxis=axis(a), yaxis=axis(b, upright=True))
     return made
+
+
+def _cells(surface: Surface, a: Dimension, b: Dimension) -> tuple[list[Any], list[Any], Array]:
+    """A surface with blanks beside options at which it was not computed.
+
+    A cell without a neighbour would be drawn as wide as the gap.
+    """
+    x, columns = _with_gaps(a, surface.x)
+    y, rows = _with_gaps(b, surface.y)
+    mean = np.full((len(y), len(x)), np.nan)
+    mean[np.ix_(rows, columns)] = surface.mean
+    return x, y, mean
+
+
+def _with_gaps(dimension: Dimension, values: list[Any]) -> tuple[list[Any], list[int]]:
+    """Values and the options beside them, and where among these the values are."""
+    parameter = dimension.parameter
+    if not isinstance(parameter, Choice):
+        return values, list(range(len(values)))
+    found = [parameter.index(value) for value in values]
+    beside = {place + step for place in found for step in (-1, 0, 1)}
+    places = sorted(beside & set(range(parameter.n_values)))
+    return [parameter.options[place] for place in places], [places.index(one) for one in found]
+
+
+def _value(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else text(value)
 
 
 def _add_tried(

@@ -21,6 +21,8 @@ BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
 _SCALE = ((0.0, BLUE), (0.25, SKY), (0.5, "#B4B8BE"), (0.75, ORANGE), (1.0, RED))
+PLAIN_NUMBERS = {"exponentformat": "e", "minexponent": 5}  # not 50 with the letter of micro
+_LARGE = 1e7  # below it numbers are written out
 _LONGEST = 60  # characters of a name in a plot
 
 
@@ -36,7 +38,7 @@ def graph_objects() -> Any:
 def figure(title: str, subtitle: str = "", *, height: int = 420) -> Any:
     """An empty figure; the title says what there is to be seen."""
     axis = {"gridcolor": FAINT, "linecolor": FAINT, "zerolinecolor": FAINT, "automargin": True}
-    axis |= {"title": {"font": {"size": 13}, "standoff": 8}}
+    axis |= {"title": {"font": {"size": 13}, "standoff": 8}, **PLAIN_NUMBERS}
     made = graph_objects().Figure()
     made.update_layout(
         template={"layout": {"xaxis": axis, "yaxis": axis}},
@@ -80,10 +82,11 @@ def number(value: float, spread: float = 0.0) -> str:
     if not math.isfinite(value):
         return str(value)
     size = max(abs(value), spread)
-    if spread <= 0.0 or not math.isfinite(spread) or size == 0.0:
-        return f"{value:.4g}"
-    digits = min(max(2, 3 + math.floor(math.log10(size)) - math.floor(math.log10(spread))), 10)
-    return f"{value:.{digits}g}"
+    digits = 4
+    if spread > 0.0 and math.isfinite(spread) and size > 0.0:
+        digits = min(max(2, 3 + math.floor(math.log10(size)) - math.floor(math.log10(spread))), 10)
+    shown = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in shown and size < _LARGE else shown  # 31234, not 3.123e+04
 
 
 def percent(share: float) -> str:

@@ -74,7 +74,7 @@ def _as_choice(parameter: Parameter) -> Choice | None:
 
 def _parent(name: str, trials: Sequence[Asked], deciders: Mapping[str, Choice]) -> str | None:
     """The choice whose value tells most about whether a name is there, of several the last."""
-    best, least = None, math.inf
+    best, least = None, (math.inf, math.inf)
     for decider in deciders:
         doubt = _doubt(name, decider, trials)
         if doubt is not None and doubt <= least:
@@ -82,13 +82,16 @@ def _parent(name: str, trials: Sequence[Asked], deciders: Mapping[str, Choice]) 
     return best
 
 
-def _doubt(name: str, decider: str, trials: Sequence[Asked]) -> float | None:
+def _doubt(name: str, decider: str, trials: Sequence[Asked]) -> tuple[float, float] | None:
     """Bits missing to know where a name is, given a choice asked before it.
 
+    Beside them those of all trials, which count between choices that explain whole trials alike: a
+    trial that was cut short proves nothing, but if it lacks the name it may have had no use for it.
     None when the choice cannot decide: it comes later, or the name occurs under every option.
     """
     there: dict[Option, int] = {}
     absent: dict[Option, int] = {}
+    lacking: dict[Option, int] = {}
     for trial in trials:
         if decider not in trial.values:
             continue
@@ -98,10 +101,15 @@ def _doubt(name: str, decider: str, trials: Sequence[Asked]) -> float | None:
             if order.index(decider) > order.index(name):
                 return None
             there[option] = there.get(option, 0) + 1
-        elif trial.whole:
-            absent[option] = absent.get(option, 0) + 1
-    if not there or not absent.keys() - there.keys():
+        else:
+            lacking[option] = lacking.get(option, 0) + 1
+            absent[option] = absent.get(option, 0) + trial.whole
+    if not there or not any(n for option, n in absent.items() if option not in there):
         return None
+    return _bits(there, absent), _bits(there, lacking)
+
+
+def _bits(there: Mapping[Option, int], absent: Mapping[Option, int]) -> float:
     return sum(_entropy(n, absent.get(option, 0)) for option, n in there.items())
 
 

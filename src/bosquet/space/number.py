@@ -149,6 +149,8 @@ class Float:
             values = np.exp(math.log(self.low) + units * self._log_range)
         else:
             values = self.low + units * (self.high - self.low)
+        # Rounding would make 999.9999999999998 of an upper end of 1000.
+        values = np.where(units <= 0.0, self.low, np.where(units >= 1.0, self.high, values))
         return np.clip(values, self.low, self.high).tolist()  # type: ignore[no-any-return]
 
     def snap(self, units: Array) -> Array:
@@ -286,6 +288,11 @@ def _convert_numbers(parameter: Float | Int, convert: Callable[[Any], Any], what
 
 def _check_range(parameter: Float | Int) -> None:
     low, high, step = parameter.low, parameter.high, parameter.step
+    if low == high:
+        raise SpaceError(
+            f"{parameter!r}: low and high must differ, not both be {low}; for one value leave the "
+            f"parameter out, or write Choice([{low}])"
+        )
     if not low < high:
         raise SpaceError(f"{parameter!r}: low={low} must be less than high={high}")
     if not isinstance(parameter.log, (bool, np.bool_)):

@@ -30,6 +30,8 @@ _NUMBER = re.compile(
     r"\s*[:=]?\s*([+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|nan|inf(?:inity)?))(?![\w.]|,\d)",
     re.IGNORECASE,
 )
+# "loss2 0.5" after the text "loss": 2 is the end of another name.
+_OTHER_NAME = re.compile(r"\d+(?:\s*[:=]\s*|\s+)[+-]?\.?\d")
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and the like
 
 
@@ -189,7 +191,7 @@ class _AfterText:
         if last is None:
             raise NoValue(f"no value: {self.text!r} is nowhere in stdout")
         number = _NUMBER.match(last)
-        if number is None:
+        if number is None or (self.text[-1].isalnum() and _OTHER_NAME.match(last)):
             shown = last.strip()[:80]
             raise NoValue(
                 f"no value: a number must follow the last {self.text!r} in stdout, not {shown!r}"

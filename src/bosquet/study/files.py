@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from bosquet.errors import SpaceError
-from bosquet.space import Space
+from bosquet.space import Space, as_space
 from bosquet.strategies import Strategy
 from bosquet.study.evaluate import failure_text
 from bosquet.study.fingerprint import Fingerprint, function_fingerprint
@@ -40,7 +40,7 @@ class FileObjective:
 
 
 def load_space(place: str) -> Space:
-    """The space of a JSON file (`Space.to_dict`), or of a name in a Python file."""
+    """The space of a JSON file (`Space.to_dict`), or of a name in a Python file (or its dict)."""
     if place.endswith(".json"):
         try:
             text = Path(place).read_text(encoding="utf-8")
@@ -52,9 +52,10 @@ def load_space(place: str) -> Space:
         except ValueError as error:
             raise ValueError(f"{place} is not JSON: {error}") from None
     found = load(place, "space")
-    if not isinstance(found, Space):
-        raise ValueError(f"{place} must be a bosquet.Space, not {type(found).__name__} {found!r}")
-    return found
+    try:
+        return as_space(found)
+    except (TypeError, SpaceError) as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -110,21 +110,40 @@ class Given(View):
                 self.distributions[name] = kinds[0]
 
     def config_of(self, trial: FrozenTrial) -> Config | None:
-        spare = _not_asked_yet(trial)
-
-        def value_of(dimension: Dimension) -> Any:
-            for name in (dimension.qualified_name, dimension.name):
-                if name in trial.params:
-                    return trial.params[name]
-            return spare[dimension.name]
-
         try:
-            return self.space.validate(self.space.configure(value_of))
+            return self._configured(trial)
         except (LookupError, TypeError, ValueError, OverflowError):
             return None
 
+    def fault_of(self, trial: FrozenTrial) -> str:
+        """Why a trial is not a configuration of the space."""
+        try:
+            self._configured(trial)
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            return str(error)
+        return ""
+
+    def _configured(self, trial: FrozenTrial) -> Config:
+        known = _not_asked_yet(trial) | trial.params
+
+        def value_of(dimension: Dimension) -> Any:
+            for name in (dimension.qualified_name, dimension.name):
+                if name in known:
+                    return _checked(dimension, known[name])
+            raise ValueError(f"{dimension.name!r} was not suggested")
+
+        return self.space.validate(self.space.configure(value_of))
+
     def values_of(self, config: Config) -> dict[str, Any]:
         return self.space.qualify(config) | config
+
+
+def _checked(dimension: Dimension, value: Any) -> Any:
+    try:
+        return dimension.parameter.check(value)
+    except (TypeError, ValueError, OverflowError):
+        allowed = dimension.parameter.describe()
+        raise ValueError(f"{dimension.name!r}: {value!r} is not {allowed}") from None
 
 
 def _compatible(one: BaseDistribution, other: BaseDistribution) -> bool:
