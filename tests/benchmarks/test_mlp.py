@@ -1,4 +1,5 @@
 import runpy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -99,8 +100,12 @@ def test_missing_data_are_named(tmp_path, data):
         mlp_problem(tmp_path / "nowhere", "toy", shared=True)
 
 
+def toy_problem(data, _seed):
+    return mlp_problem(data, "toy", shared=True)
+
+
 def test_the_harness_runs_problems_that_are_not_registered(data, tmp_path):
-    problems = {"mlp:shared:toy": lambda _seed: mlp_problem(data, "toy", shared=True)}
+    problems = {"mlp:shared:toy": partial(toy_problem, data)}  # pickles, unlike a lambda
     job = Job("random", "mlp:shared:toy", 0, 2)
     with pytest.raises(ValueError, match="problem='small' must be one of mlp:shared:toy"):
         Job("random", "small", 0, 3).check(problems)
