@@ -1,7 +1,7 @@
 """Add-Tree beside the paper's version of it and the peers: trees, flat problems, real pipelines.
 
 Runs are kept in results/add-tree.jsonl. The peers' runs on the trees are those that
-experiments/peers.py has left in results/peers.jsonl (10 seeds, SMAC3 5). Writes
+experiments/peers.py has kept. Writes
 docs/results/add-tree.md and docs/results/add-tree.png.
 
     python experiments/add_tree.py [--seeds 20] [--real-seeds 10] [--jobs 2] [--groups trees,...]
@@ -18,6 +18,7 @@ import numpy as np
 import bosquet as bq
 from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.kept import read_kept
 from bosquet.benchmarks.trees import MINIMUM
 from bosquet.models.add_tree import paper_add_tree
 from bosquet.models.covariance import Covariance, SpaceGP
@@ -54,7 +55,8 @@ HEAD = """\
 # Add-Tree, measured
 
 Written by `experiments/add_tree.py`. {seeds} seeds on the trees and flat problems, {real} on the
-real pipelines; the peers' runs on the trees are those of [peers](peers.md) (10 seeds, SMAC3 5).
+real pipelines; the peers' runs on the trees are older than those of [peers](peers.md) (10 seeds,
+SMAC3 5) and have the unshifted trees too.
 
 """
 
@@ -83,7 +85,7 @@ def main() -> None:
     mine = {g: [r for r in runs if r.job.problem in PROBLEMS[g]] for g in groups}
     text = HEAD.format(seeds=options.seeds, real=options.real_seeds)
     if "trees" in mine:
-        peers = read_runs(ROOT / "results" / "peers.jsonl")
+        peers = read_kept(ROOT / "experiments" / "results" / "peers.jsonl.xz")
         both = mine["trees"] + [r for r in peers if r.job.problem in TREES]
         text += trees_text(both)
         summary.plot(both, ROOT / "docs" / "results" / "add-tree.png")

@@ -82,9 +82,10 @@ def against(runs: Sequence[Run]) -> str:
             ours, *theirs = (curves[method][:, after - 1] for method in METHODS)
             best = min(range(len(PEERS)), key=lambda i: float(np.median(theirs[i])))
             gap = ours - theirs[best]
+            p = p_value(gap)
             cells.append(
                 f"{np.median(ours):.2f}, {np.median(theirs[best]):.2f} by {PEERS[best]} "
-                f"({np.sum(gap < 0)} of {len(gap)}, p {p_value(gap)}); "
+                f"({np.sum(gap < 0)} of {len(gap)}, p {p if '<' in p else f'= {p}'}); "
                 f"{ours.max():.2f}, {min(one.max() for one in theirs):.2f}"
             )
         rows.append([problem, *cells])
