@@ -88,6 +88,13 @@ def test_arcs_are_those_of_their_variables():
     assert sorted(part.variables) == ["C", "c", "g", "lr", "model"]
 
 
+def test_names_that_branches_have_in_common_are_qualified():
+    options = {"svm": {"C": bq.Float(0, 1)}, "net": {"C": bq.Float(0, 1), "w": bq.Float(0, 1)}}
+    covariance = ArcCovariance(Space({"model": bq.Choice(options)}), "matern52", 0.5)
+    (part,) = matters(covariance, covariance.hyper.eta(covariance.hyper.mean))
+    assert sorted(part.variables) == ["model", "model=net/C", "model=svm/C", "w"]
+
+
 def test_components_of_paths_are_named_by_them():
     covariance = independent(SPACE, "matern52")
     found = matters(covariance, covariance.hyper.eta(covariance.hyper.mean))

@@ -36,7 +36,10 @@ class Matter:
     branch: str
     """Where: the choices that lead there; empty for everywhere."""
     variables: tuple[str, ...]
-    """Names of those that act together, what matters most first; empty for the branch's level."""
+    """Names of those that act together, what matters most first; empty for the branch's level.
+
+    Qualified ones where exclusive branches have the same name.
+    """
     share: float
     """Of all that makes values differ, from 0 to 1."""
 
@@ -77,8 +80,9 @@ def _names(covariance: Covariance, kind: Kind, squared: Mapping[int, float]) -> 
         return ()
     *alone, whole = _varies(kind, [*squared.values(), sum(squared.values())])
     some = sorted((-part, index) for part, index in zip(alone, squared, strict=True))
-    dimensions = covariance.space.dimensions
-    return tuple(dimensions[index].name for part, index in some if -part >= _PART * whole)
+    tree = covariance.space.tree
+    those = (tree.dimensions[index] for part, index in some if -part >= _PART * whole)
+    return tuple(d.name if len(tree.by_name[d.name]) == 1 else d.qualified_name for d in those)
 
 
 def _varies(kind: Kind, squared: Sequence[float]) -> Array:
