@@ -66,13 +66,14 @@ Ranks among runs with the same data set and seed, ties sharing theirs, are avera
 
 Commit a32184a, 18 data sets, one seed each.
 
-- **Shared**: `add-tree` and `auto` have the best ranks after 60 evaluations, 2.8 and 3.4, SMAC3 3.8.
-  After 10 `auto` and SMAC3 are level (2.4 and 2.5). The plain processes are level with random search.
+- **Shared**: `add-tree` and `auto` have the best ranks after 60 evaluations, 2.8 and 3.4, SMAC3
+  3.8. After 10 `auto` and SMAC3 are level (2.4 and 2.5). The plain processes are level with random
+  search.
 - **`tree-ei.paper` is last**, behind random search on 9 data sets after 60 and ahead on 3. One run
-  was traced (heart, not kept): all of the 54 trials that its model chose have no hidden layer, and a
-  learning rate and a tolerance at an end of their ranges. Shared variables enter linearly, so that
-  Eqs. 5 and 6 are highest at corners; a free offset for each path explains its one first trial.
-  That its asks are those of the paper's text is a test (`tests/strategies/test_rebuilt.py`).
+  was traced (heart, not kept): all of the 54 trials that its model chose have no hidden layer, and
+  a learning rate and a tolerance at an end of their ranges. Shared variables enter linearly, so
+  that Eqs. 5 and 6 are highest at corners; a free offset for each path explains its one first
+  trial. That its asks are those of the paper's text is a test (`tests/strategies/test_rebuilt.py`).
 - **Duplicated**: `auto` and `plain independent` have the best ranks; `tree-ei.paper` is behind
   `plain independent` on 14 data sets after 60 and ahead on 2.
 
