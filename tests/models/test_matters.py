@@ -126,6 +126,19 @@ def test_trials_say_what_matters(strategy):
     assert sum(part["share"] for part in told) < 1.01
 
 
+def test_auto_says_what_the_belief_that_counts_most_has():
+    """`arc` has one part, everywhere; `add-tree` has parts in branches."""
+    problem = bq.benchmarks.small_balanced(shared=True, shift=1)
+    result = bq.minimize(problem, problem.space, n_trials=27, seed=0, progress=False)
+    seen = set()
+    for trial in result.trials[21:]:
+        weights, told = trial.info["weights"], trial.info["matters"]
+        first = max(weights, key=weights.__getitem__)
+        assert ([part["branch"] for part in told] == [""]) == (first == "arc")
+        seen.add(len(weights))
+    assert 2 in seen
+
+
 def test_warped_models_say_it_too():
     result = bq.minimize(
         lambda c: c["x"] ** 3,
