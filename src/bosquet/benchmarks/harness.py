@@ -88,7 +88,8 @@ class Run:
     job: Job
     minimum: float | None
     values: list[float]
-    """The true value of each evaluated configuration, in the order in which they ended."""
+    """The true value of each evaluated configuration, in the order in which they ended; infinite
+    where the evaluation failed."""
     ask_seconds: list[float]
     """CPU time the method spent before each evaluation (telling and asking)."""
     seconds: float
@@ -120,11 +121,14 @@ class _Recorder:
     def __call__(self, config: Config) -> float:
         started = time.process_time()
         self.ask_seconds.append(started - self._last)
-        seen = self.problem.objective(config)
-        noisy = self.problem.observe is not None
-        self.values.append(self.problem.function(config) if noisy else seen)
-        self._last = time.process_time()
-        self.evaluation_seconds.append(self._last - started)
+        value = math.inf  # of an evaluation that fails
+        try:
+            seen = self.problem.objective(config)
+            value = self.problem.function(config) if self.problem.observe is not None else seen
+        finally:
+            self.values.append(value)
+            self._last = time.process_time()
+            self.evaluation_seconds.append(self._last - started)
         return seen
 
 
@@ -160,11 +164,12 @@ def run(
             seed=job.seed,
             initial=first,
             candidates=problem.candidates,
+            on_failure="continue" if problem.fails else "stop",
             progress=False,
         )
         if result.stopped == "interrupted":
             raise KeyboardInterrupt
-        if result.history.failed:
+        if result.history.failed and not problem.fails:
             raise RuntimeError(result.history.failed[0].reason)
         told = [{key: t.info[key] for key in _TOLD if key in t.info} for t in result.trials]
     there = elsewhere or Elsewhere([0.0] * len(recorder.values), {})

@@ -28,6 +28,8 @@ class Problem:
     """What an evaluation shows, when that is not the true value."""
     candidates: Sequence[Config] | None = None
     """The only configurations that have a value, where it is a recorded table."""
+    fails: bool = False
+    """Whether evaluations may raise; the value of one that does counts as infinite."""
 
     def objective(self, config: Config) -> float:
         """What an evaluation shows.
