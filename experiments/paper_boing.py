@@ -1,10 +1,11 @@
 """The ablations D.1 to D.4 of the supplement of the 2022 paper on BOinG, and its Figures 8 and 10.
 
 BOinG and BOinG+ as published (`BOinG.paper`, `BOinGPlus.paper`) and what the supplement compares
-them with, on Ackley's and Levy's functions in ten dimensions. Writes docs/results/paper-boing.md;
-runs are kept in results/paper-boing.jsonl.xz.
+them with, on Ackley's and Levy's functions in ten dimensions and on Lunar Lander, which needs
+'bosquet[lander]'. Writes docs/results/paper-boing.md; runs are kept in
+results/paper-boing.jsonl.xz.
 
-    python experiments/paper_boing.py [--seeds 10] [--parts D.1,D.2,D.3,D.4]
+    python experiments/paper_boing.py [--seeds 10] [--parts D.1,D.2,D.3,D.4,Lander]
     python experiments/paper_boing.py --page    writes the page from the runs that are kept
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from kept_script import KeptScript, listed, longest
+from lander import lunar
 from scipy.stats import wilcoxon
 
 from bosquet.arrays import Array
@@ -95,6 +97,13 @@ PARTS = {
             ("RF_TuRBO", "TuRBO_4"),
         ),
         200,
+    ),
+    "Lander": Part(
+        "Lunar Lander, minus the mean reward (Figures 8 and 10)",
+        ("lunar",),
+        ("BOinG", "BOinG+", "TuRBO"),
+        (("BOinG+", "BOinG"), ("BOinG+", "TuRBO")),
+        1000,
     ),
 }
 AFTER = (75, 100, 150, 200, 300, 500, 1000)
@@ -235,7 +244,7 @@ def traced(run: Run) -> list[tuple[dict[str, Any], bool]]:
     return [(told, run.values[i] < before[i]) for i, told in enumerate(run.told)]
 
 
-SCRIPT = KeptScript("paper-boing", page, jobs, METHODS, PROBLEMS)
+SCRIPT = KeptScript("paper-boing", page, jobs, METHODS, {**PROBLEMS, "lunar": lunar})
 kept_page = SCRIPT.kept_page
 
 
