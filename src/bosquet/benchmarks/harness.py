@@ -131,6 +131,15 @@ class _Recorder:
             self.evaluation_seconds.append(self._last - started)
         return seen
 
+    def for_peers(self, config: Config) -> float:
+        """NaN where an evaluation fails, which every peer is told in its own way."""
+        try:
+            return self(config)
+        except Exception:
+            if not self.problem.fails:
+                raise
+            return math.nan
+
 
 def run(
     job: Job,
@@ -151,7 +160,7 @@ def run(
     recorder = _Recorder(problem)
     elsewhere, told = None, []
     if job.method in PEERS:
-        elsewhere = PEERS[job.method](problem.space, recorder, job.n_trials, job.seed)
+        elsewhere = PEERS[job.method](problem.space, recorder.for_peers, job.n_trials, job.seed)
     elif job.workers > 1:
         simulate(recorder, problem.space, made or job.method, job.seed, job.n_trials, job.workers)
     else:

@@ -16,6 +16,7 @@ hebo                HEBO, in a process and an environment of its own; it knows n
 
 A proposal that violates a constraint is not evaluated; the peer is told in its own way and goes
 on. SMAC takes `Forbid` as forbidden clauses, never proposes such a point, and refuses functions.
+An evaluation that fails has the value NaN here, and is a failed trial there.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ def _optuna(run: PeerRun, sampler: str, *, flat: bool = False, **settings: Any) 
             value = run(proposed(trial))
             if space.constraints:
                 trial.set_constraint("feasible", 1.0 if value is None else -1.0)
-            # TPE reads no value of an infeasible trial; GPSampler takes inf for the worst so far.
+            # TPE reads no value of an infeasible trial; GPSampler takes inf for the worst so far. A
+            # trial without a number has failed.
             study.tell(trial, math.inf if value is None else value)
 
 
@@ -176,8 +178,12 @@ def _smac(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
                 info = optimizer.ask()
             except (StopIteration, exhausted) as error:  # it never proposes a point twice
                 raise SpaceExhausted("SMAC finds no further configuration to propose") from error
-            value = smac.runhistory.TrialValue(cost=evaluate(dict(info.config)))
-            optimizer.tell(info, value, save=False)
+            cost = evaluate(dict(info.config))
+            ended = smac.runhistory.StatusType
+            told = (
+                {"cost": math.inf, "status": ended.CRASHED} if math.isnan(cost) else {"cost": cost}
+            )
+            optimizer.tell(info, smac.runhistory.TrialValue(**told), save=False)
 
 
 def _sort_starts(local_search: Any) -> None:
@@ -198,7 +204,8 @@ def _hyperopt_tpe(space: Space, objective: Objective, n_trials: int, seed: int) 
     def evaluate(ctrl: Any, **_: Any) -> Any:
         drawn = ctrl.current_trial["misc"]["vals"]  # label -> [value], or [] when inactive
         value = run(configure(space, lambda d: from_drawn(d.parameter, drawn[d.qualified_name][0])))
-        return {"status": hyperopt.STATUS_FAIL} if value is None else value
+        failed = value is None or math.isnan(value)
+        return {"status": hyperopt.STATUS_FAIL} if failed else value
 
     with _quiet("hyperopt"):
         hyperopt.fmin(
