@@ -6,18 +6,20 @@ the middle of the range where they do not exist, both with the default's priors 
 kernel by evidence. ``independent, untied`` has the same priors leaf by leaf, so that leaves do not
 learn each other's length-scales; ``tree`` is the model of Jenatton et al. (2017), Eq. 1, with
 squared exponentials as in the figure. A second table has as many training rows in every leaf.
-Writes docs/results/add-tree-regression.md.
+Writes docs/results/add-tree-regression.md; what was measured is kept in
+results/add-tree-regression.json.
 
     python experiments/add_tree_regression.py [--seeds 20]
+    python experiments/add_tree_regression.py --page    writes the page from what is kept
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from kept_script import KeptSeeds
 from numpy.typing import NDArray
 
 import bosquet as bq
@@ -31,12 +33,30 @@ from bosquet.models.transform import transform
 from bosquet.models.tree_linear import TreeGP, TreeLinear
 from bosquet.space import Space
 
-ROOT = Path(__file__).parent.parent
 SIZES = (10, 15, 20, 24, 30, 40, 50)
 BALANCED_SIZES = (12, 16, 20, 24, 28, 32)
 PROBLEM = bq.benchmarks.small_balanced(shared=True)
 FloatArray = NDArray[np.float64]
 PATHS = [PROBLEM.space.tree.path_label(path) for path in PROBLEM.space.tree.paths()]
+HEAD = """\
+# Add-Tree as a regression model
+
+Written by `experiments/add_tree_regression.py` from `experiments/results/add-tree-regression.json`:
+log10 test error (mean squared) on 50 points of the small balanced tree with shared variables, after
+n random training points; median (quartiles) worst of {seeds} seeds.
+
+In Figure 4 of the paper Add-Tree has 1e-3 with 20 points and 1e-4 with 24, independent GPs 1e-1
+with 20 and 1e-4 with 44. `tree` is Eq. 1 of Jenatton et al. (2017); `independent` GPs tie the
+hyper-parameters of their leaves by a prior, `independent, untied` do not.
+
+{drawn}
+
+Options are fair coins, so leaves get different numbers of points: with 20 of them the emptiest leaf
+has {few:.0f} (median), with 30 it has {more:.0f}. A parabola takes
+three, and its leaf's error decides the mean. With as many points in every leaf:
+
+{balanced}
+"""
 Make = Callable[[FloatArray, FloatArray, Kind], PathModel[PathPosterior]]
 
 
@@ -131,54 +151,49 @@ def sample(n: int, seed: int, balanced: bool) -> list[dict[str, object]]:
     return [row[i] for i in range(n // 4) for row in by_path.values()] + configs[n:]
 
 
-def table(sizes: Sequence[int], seeds: int, balanced: bool) -> str:
+def measure(seed: int) -> dict[str, Any]:
+    def errors(name: str, sizes: Sequence[int], balanced: bool) -> list[float]:
+        return [round(test_error(name, sample(n, seed, balanced), n), 4) for n in sizes]
+
+    return {
+        "drawn": {name: errors(name, SIZES, False) for name in MODELS},
+        "balanced": {name: errors(name, BALANCED_SIZES, True) for name in MODELS},
+        "fewest": {str(n): fewest(n, seed) for n in SIZES},
+    }
+
+
+def fewest(n: int, seed: int) -> int:
+    """The number of training rows in the emptiest leaf."""
+    labels = [PROBLEM.space.path_label(config) for config in sample(n, seed, False)[:n]]
+    return min(labels.count(label) for label in PATHS)
+
+
+def page(runs: list[dict[str, Any]]) -> str:
+    few, more = (np.median([run["fewest"][str(n)] for run in runs]) for n in (20, 30))
+    tables = {
+        "drawn": table(SIZES, [run["drawn"] for run in runs]),
+        "balanced": table(BALANCED_SIZES, [run["balanced"] for run in runs]),
+    }
+    return HEAD.format(seeds=len(runs), few=few, more=more, **tables)
+
+
+def table(sizes: Sequence[int], found: Sequence[dict[str, list[float]]]) -> str:
     lines = ["| model | " + " | ".join(f"n = {n}" for n in sizes) + " |"]
     lines.append("|---" * (len(sizes) + 1) + "|")
     for name in MODELS:
-        cells = []
-        for n in sizes:
-            errors = [test_error(name, sample(n, seed, balanced), n) for seed in range(seeds)]
-            low, mid, high = np.quantile(errors, [0.25, 0.5, 0.75])
-            cells.append(f"{mid:.2f} ({low:.2f}, {high:.2f}) {max(errors):.2f}")
+        errors = np.array([of_seed[name] for of_seed in found])
+        quartiles = np.quantile(errors, [0.25, 0.5, 0.75], axis=0).T
+        cells = [
+            f"{mid:.2f} ({low:.2f}, {high:.2f}) {worst:.2f}"
+            for (low, mid, high), worst in zip(quartiles, errors.max(axis=0), strict=True)
+        ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
     return "\n".join(lines)
 
 
-def fewest(n: int, seeds: int) -> float:
-    """The median over seeds of the number of training rows in the emptiest leaf."""
-    counts = []
-    for seed in range(seeds):
-        labels = [PROBLEM.space.path_label(config) for config in sample(n, seed, False)[:n]]
-        counts.append(min(labels.count(label) for label in PATHS))
-    return float(np.median(counts))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    seeds = parser.parse_args().seeds
-    text = f"""\
-# Add-Tree as a regression model
-
-Written by `experiments/add_tree_regression.py`: log10 test error (mean squared) on 50 points of the
-small balanced tree with shared variables, after n random training points; median (quartiles) worst
-of {seeds} seeds. bosquet {bq.__version__}, NumPy {np.__version__}.
-
-In Figure 4 of the paper Add-Tree has 1e-3 with 20 points and 1e-4 with 24, independent GPs 1e-1
-with 20 and 1e-4 with 44. `tree` is Eq. 1 of Jenatton et al. (2017); `independent` GPs tie the
-hyper-parameters of their leaves by a prior, `independent, untied` do not.
-
-{table(SIZES, seeds, balanced=False)}
-
-Options are fair coins, so leaves get different numbers of points: with 20 of them the emptiest leaf
-has {fewest(20, seeds):.0f} (median), with 30 it has {fewest(30, seeds):.0f}. A parabola takes
-three, and its leaf's error decides the mean. With as many points in every leaf:
-
-{table(BALANCED_SIZES, seeds, balanced=True)}
-"""
-    (ROOT / "docs" / "results" / "add-tree-regression.md").write_text(text, encoding="utf-8")
+SCRIPT = KeptSeeds("add-tree-regression", measure, page, seeds=20)
+kept_page = SCRIPT.kept_page
 
 
 if __name__ == "__main__":
-    main()
+    SCRIPT.main(__doc__)

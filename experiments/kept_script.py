@@ -112,6 +112,7 @@ class KeptSeeds:
     name: str
     measure: Callable[[int], dict[str, Any]]
     page: Callable[[list[dict[str, Any]]], str]
+    seeds: int = 50
 
     @property
     def kept(self) -> Path:
@@ -133,7 +134,7 @@ class KeptSeeds:
     def main(self, doc: str | None) -> None:
         """Measures the seeds that are missing, unless told otherwise, and writes the page."""
         parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-        parser.add_argument("--seeds", type=int, default=50)
+        parser.add_argument("--seeds", type=int, default=self.seeds)
         parser.add_argument("--page", action="store_true", help="write the page from what is kept")
         options = parser.parse_args()
         kept = self.read()
