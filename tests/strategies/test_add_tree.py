@@ -13,7 +13,7 @@ from bosquet.search.tree_path import Scored
 from bosquet.strategies import AddTree
 from bosquet.strategies import gp_strategy as module
 from bosquet.strategies.base import Task
-from bosquet.strategies.choosing import first_free, incumbent
+from bosquet.strategies.choosing import first_free, incumbent, kept_clear
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.gp_strategy import GPStrategy, initial_trials
 from tests.support import present
@@ -154,12 +154,38 @@ def test_the_distance_kept_from_a_pending_trial():
 
     def first(pending, *rows):
         scored = Scored((0,), np.array(rows)[:, None], -np.arange(len(rows), dtype=float))
-        found = first_free(Task(space, told), [scored], (), apart=np.array([[pending]]))
+        clear = kept_clear(told, np.array([[pending]]))
+        found = first_free(Task(space, told), [scored], (), clear=clear)
         return None if found is None else found[0]["x"]
 
     assert first(0.7, 0.73, 0.67, 0.75, 0.9) == 0.75
     assert first(0.504, 0.505, 0.503, 0.507, 0.9) == 0.507
     assert first(0.7, 0.71) is None
+
+
+def test_the_distance_kept_from_failures_beside_each_other():
+    """At most 0.04 of each, and half of that to the nearest trial that has succeeded."""
+    space = bq.Space({"x": bq.Float(0, 1), "y": bq.Float(0, 1)})
+
+    def clear(*failed, worked=()):
+        trials = [bq.Trial(i, {"x": x, "y": 0.5}, "failed") for i, x in enumerate(failed)]
+        n = len(trials)
+        trials += [
+            bq.Trial(n + i, {"x": x, "y": 0.5}, "complete", 0.0) for i, x in enumerate(worked)
+        ]
+        return kept_clear(bq.History(space, trials), np.zeros((0, 2)))
+
+    def inside(balls, x, y=0.5):
+        return balls.contain(np.array([x, y]))
+
+    assert not inside(clear(0.3), 0.31)  # one failure may have been chance
+    assert not inside(clear(0.3, 0.39), 0.31)
+    for x, y, kept in [(0.31, 0.5, True), (0.27, 0.53, True), (0.31, 0.55, False)]:
+        assert inside(clear(0.3, 0.37), x, y) == kept
+    assert not inside(clear(0.3, 0.37), 0.42)
+    edge = clear(0.3, 0.37, worked=[0.28])
+    assert [inside(edge, x) for x in (0.288, 0.292, 0.34, 0.42)] == [False, True, True, False]
+    assert not inside(clear(), 0.5)
 
 
 def test_info_says_why():

@@ -9,6 +9,8 @@ The paper writes xi = (m - y_min) / s, which is for maximisation; improvements h
 For any weights c, [y_min - b_p - z' c]_+ is convex in z, and so is its expectation. With linear
 features its maximum therefore lies at a corner of the box of the shared variables: we look at
 corners only. Fourier features have no such property, and a grid takes the place of the two ends.
+The paper speaks of anchor points too (section 3). Without an ascent from the best of them that is
+another search: what they find is no corner, and another place in every ask (``anchors``).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from bosquet.search.mixed import feasible
 from bosquet.search.node_sum import best_path
 from bosquet.search.tree_path import PathEffort, PathSearch, Scored, on_path
 from bosquet.space import Space
+from bosquet.space.sobol import sobol
 from bosquet.space.tree import Path
 
 ENUMERATED = 512  # corners of one path that are all looked at
@@ -55,8 +58,9 @@ class TwoStep:
     """The search with one posterior, below one incumbent.
 
     ``plug_in`` takes b_p as known in step 1, as the paper does; else its variance counts.
-    With ``refine_shared`` step 2 moves the shared variables again; the paper keeps them. ``taken``
-    are rows not to be tried again.
+    With ``refine_shared`` step 2 moves the shared variables again; the paper keeps them.
+    ``anchors`` is how many Sobol points of the shared variables of a path step 1 looks at; None: at
+    corners. ``taken`` are rows not to be tried again.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class TwoStep:
         *,
         plug_in: bool = False,
         refine_shared: bool = True,
+        anchors: int | None = None,
         taken: Array | None = None,
     ) -> None:
         self._space = space
@@ -76,6 +81,7 @@ class TwoStep:
         self._feasibility = feasibility
         self._plug_in = plug_in
         self._refine_shared = refine_shared
+        self._anchors = anchors
         self._taken = taken
 
     # -- step 1 ------------------------------------------------------------------------------
@@ -93,8 +99,11 @@ class TwoStep:
         Ties go to the path visited less, then to chance: leaves that have never been visited and
         hang below the same inner node look the same.
         """
-        corners = self._corners(paths, rng)
-        by_path = [self._promises(path, corners[path], rng) for path in paths]
+        if self._anchors is None:
+            places = self._corners(paths, rng)
+        else:
+            places = {path: self._anchored(path, self._anchors, rng) for path in paths}
+        by_path = [self._promises(path, places[path], rng) for path in paths]
         first = [promises[0] for promises in by_path if promises]
         counts = [n for n, promises in zip(visits, by_path, strict=True) if promises]
         values = np.round([promise.value for promise in first], _DIGITS)
@@ -115,7 +124,7 @@ class TwoStep:
         return sorted(promises, key=lambda promise: -promise.value)
 
     def _promises(self, path: Path, corners: Array, rng: np.random.Generator) -> list[Promise]:
-        """The best corners of a path that can be completed, best first."""
+        """The best corners (or anchors) of a path that can be completed, best first."""
         values = self.path_ei(corners, path)
         wanted = 1 if self._refine_shared else _SPARES
         promises: list[Promise] = []
@@ -135,7 +144,15 @@ class TwoStep:
             return self.rank_rows({path: X}) if len(X) else []
         return sorted(promises, key=lambda promise: -promise.value)
 
-    # Corners of the shared variables, as rows.
+    # Corners of the shared variables, or anchors, as rows.
+
+    def _anchored(self, path: Path, n: int, rng: np.random.Generator) -> Array:
+        """Sobol points of the shared variables."""
+        shared = self._posterior.model.leaf(path).shared
+        X = np.full((n, len(self._space)), 0.5)
+        if len(shared):
+            X[:, shared] = sobol(len(shared), int(rng.integers(2**32)), 0, n)
+        return np.unique(on_path(self._space, path, X), axis=0)
 
     def _corners(self, paths: Sequence[Path], rng: np.random.Generator) -> dict[Path, Array]:
         """All of them where they are few; else good ones, found by ascent on the best paths."""

@@ -1,19 +1,20 @@
 """Choosing a configuration: of the rows that a search has scored, the best one that can be tried.
 
 A row can be tried when its configuration is *free* (neither evaluated nor pending, unless results
-are noisy), violates no constraint, and is not next to a pending trial.
+are noisy), violates no constraint, and is not next to a pending trial or where trials keep failing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Generic, NamedTuple
 
 import numpy as np
+import scipy
 
 from bosquet.arrays import Array
-from bosquet.data import Dataset, Key, key_of
+from bosquet.data import Dataset, History, Key, key_of
 from bosquet.models.feasibility import Feasibility
 from bosquet.models.good_places import GoodPlaces
 from bosquet.search.region import Region
@@ -23,7 +24,7 @@ from bosquet.strategies.base import Task
 from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.fitting import Fitted, P
 
-_APART = 0.04  # in unit coordinates: the largest distance kept from pending trials
+_APART = 0.04  # in unit coordinates: the largest distance kept from a trial
 _GOOD = 8  # evaluated rows worth perturbing
 
 Found = tuple[Config, float]
@@ -73,12 +74,24 @@ class Ask(Generic[P]):
         return np.vstack([self.task.history.units, self.fitted.pending])
 
     def free(self, scored: Sequence[Scored]) -> Found | None:
-        """The best row that can be tried; next to a pending trial if there is no other."""
-        allowed = self.task.candidates
+        """The best row that can be tried; one that is not kept clear, if there is any."""
+        task, allowed = self.task, self.task.candidates
         if allowed is not None:
-            return first_free(self.task, scored, self.taken, allowed.of_row)
-        apart = first_free(self.task, scored, self.taken, apart=self.fitted.pending)
-        return apart or first_free(self.task, scored, self.taken)
+            return first_free(task, scored, self.taken, allowed.of_row)
+        clear = kept_clear(task.history, self.fitted.pending)
+        return first_free(task, scored, self.taken, clear=clear) or first_free(
+            task, scored, self.taken
+        )
+
+
+class Balls(NamedTuple):
+    """Where nothing else is tried, in unit coordinates: cubes, in fact."""
+
+    centres: Array
+    radii: Array
+
+    def contain(self, x: Array) -> bool:
+        return bool(np.any(np.abs(self.centres - x).max(axis=1, initial=0.0) < self.radii))
 
 
 def first_free(
@@ -86,19 +99,17 @@ def first_free(
     scored: Sequence[Scored],
     taken: Collection[Key],
     decode: Callable[[Array], Config] | None = None,
-    apart: Array | None = None,
+    clear: Balls | None = None,
 ) -> Found | None:
-    """The best row whose configuration is free and feasible, and not next to rows ``apart``."""
+    """The best row whose configuration is free and feasible, and not in what is kept clear."""
     decode = task.space.from_unit if decode is None else decode
-    balls = [] if apart is None else _kept_clear(task, apart)
     best: Found | None = None
     for one in scored:
-        rows = np.ones(len(one.X), dtype=bool)
-        for centre, radius in balls:
-            rows &= np.abs(one.X - centre).max(axis=1) >= radius
-        for x, value in zip(one.X[rows], one.values[rows], strict=True):
+        for x, value in zip(one.X, one.values, strict=True):
             if best is not None and value <= best[1]:
                 break
+            if clear is not None and clear.contain(x):
+                continue
             config = decode(x)
             if key_of(config) not in taken and task.space.violation(config) is None:
                 best = config, float(value)
@@ -106,15 +117,32 @@ def first_free(
     return best
 
 
-def _kept_clear(task: Task, pending: Array) -> list[tuple[Array, float]]:
-    """Balls around pending rows in which nothing else is tried: centres and radii.
+def kept_clear(history: History, pending: Array) -> Balls:
+    """Around pending trials, and around failures that have another one beside them.
 
-    A ball is smaller where trials have ended nearby: a run that closes in on a minimum must be
-    able to go on there, though one of its last steps is still pending.
+    Where two neighbours have failed a third tells nothing new, however much seems to be gained
+    there. A ball is smaller where trials have ended nearby, of failures: where one has succeeded.
+    So a run that closes in on a minimum can go on though one of its last steps is still pending,
+    and so can one that closes in on the edge of what works.
     """
-    ended = task.history.units
-    gaps = np.abs(pending[:, None, :] - ended[None, :, :]).max(axis=2).min(axis=1)
-    return list(zip(pending, np.minimum(_APART, gaps / 2), strict=True))
+    failed = history.units[[trial.state == "failed" for trial in history.trials]]
+    worked = history.units[[trial.state != "failed" for trial in history.trials]]
+    between = _distances(failed, failed)
+    np.fill_diagonal(between, np.inf)
+    repeated = failed[between.min(axis=1, initial=np.inf) < 2 * _APART]
+    radii = [_radii(pending, history.units), _radii(repeated, worked)]
+    return Balls(np.vstack([pending, repeated]), np.concatenate(radii))
+
+
+def _radii(centres: Array, ended: Array) -> Array:
+    """Half the distance of the nearest trial that has ended."""
+    gaps = _distances(centres, ended).min(axis=1, initial=np.inf)
+    return np.asarray(np.minimum(_APART, gaps / 2))
+
+
+def _distances(rows: Array, others: Array) -> Array:
+    """By the coordinate in which they differ most."""
+    return np.asarray(scipy.spatial.distance.cdist(rows, others, "chebyshev"))
 
 
 def best_candidate(

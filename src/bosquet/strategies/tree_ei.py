@@ -10,6 +10,7 @@ leaf p, inner node v            a path of the space; a node on more than one pat
 g_p, K_p, c, z_p, b_p           ``models.tree_linear``
 shared parameters r_v (2.4)     variables of inner nodes; basis expansion (4.3): ``features``
 EI (5), path EI (6), two steps  ``search.two_step``
+anchor points (section 3)       ``anchors``
 the best few leaves (3.1)       ``k``
 argmax over all leaves (3.1)    ``search="full"``
 one random candidate per path   the design of ``strategies.base``, which visits paths evenly
@@ -75,6 +76,9 @@ class TreeEI(GPStrategy[TreePosterior]):
         offsets: whether the level of a leaf is ``"normal"``, shrunk towards a common one, or a
             ``"scalar"`` by maximum likelihood (the paper).
         search: ``"two-step"``, or ``"full"``: EI is maximised on all paths.
+        anchors: at how many Sobol points of the shared variables of a path step 1 looks; None:
+            at the ends of their ranges, where the maximum of Eq. (6) lies with linear features,
+            or at a grid with Fourier features.
         k: how many paths step 2 looks at.
         refine_shared: whether step 2 may move the shared variables, or leaves them where step 1
             put them.
@@ -89,6 +93,7 @@ class TreeEI(GPStrategy[TreePosterior]):
     leaf: LeafSees = "own"
     offsets: Offsets = "normal"
     search: Steps = "two-step"
+    anchors: int | None = None
     k: int = 8
     refine_shared: bool = True
     model: ModelName = "hierarchical"
@@ -101,6 +106,7 @@ class TreeEI(GPStrategy[TreePosterior]):
         one_of("search", self.search, get_args(Steps))
         one_of("model", self.model, get_args(ModelName))
         whole("k", self.k)
+        whole("anchors", self.anchors, none=True)
 
     @classmethod
     def paper(cls) -> Self:
@@ -145,6 +151,7 @@ class TreeEI(GPStrategy[TreePosterior]):
             feasibility_of(task),
             plug_in=self.model == "paper",
             refine_shared=self.refine_shared or self.search == "full",
+            anchors=self.anchors,
             taken=ask.taken_rows,
         )
         # Step 1: paths with values of their shared variables, ranked by path EI, Eq. (6).
