@@ -122,6 +122,8 @@ def changed(version: AddTree | TreeEI, cls: type[Strategy], **arguments: Any) ->
     return cls(**same, **arguments)
 
 
+ANCHORED = replace(TreeEI.paper(), anchors=200)
+
 # Name: the version that it changes, the strategy (None: that version), random trials first.
 CHANGES: dict[str, tuple[str, Strategy | None, int]] = {
     "values as they are": ("add-tree.paper", changed(AddTree.paper(), Unscaled, centre=0.0), 0),
@@ -147,6 +149,7 @@ CHANGES: dict[str, tuple[str, Strategy | None, int]] = {
     "five random starts": ("tree-ei.paper", changed(TreeEI.paper(), Restarted), 0),
     "step 2 moves shared values": ("tree-ei.paper", replace(TreeEI.paper(), refine_shared=True), 0),
     "squared exponential": ("tree-ei.paper", replace(TreeEI.paper(), kernel="se"), 0),
+    "200 anchor points": ("tree-ei.paper", ANCHORED, 0),
 }
 WHY = {
     "values as they are": "mean zero, which is below all values of this function: a leaf that is "
@@ -162,6 +165,7 @@ WHY = {
     "five random starts": "instead of one from the last fit, and now and then a fixed one",
     "step 2 moves shared values": "the paper does not say whether they stay where step 1 put them",
     "squared exponential": "as the `tree` of the Add-Tree paper has it, instead of Matern-5/2",
+    "200 anchor points": "Eq. 6 in Sobol points, as section 3 may be read, not at corners",
 }
 STRATEGIES = {name: strategy for name, (_, strategy, _) in CHANGES.items() if strategy is not None}
 

@@ -130,6 +130,24 @@ def test_fourier_path_ei_may_be_highest_inside():
     assert 0.3 < config.get("r8", config.get("r9")) < 0.7
 
 
+def test_anchor_points_are_looked_at_instead_of_corners():
+    """The best of them by Eq. (6), which is no corner, and another one in every ask."""
+    posterior, _ = posterior_on(TREE, features="linear")
+    path = next(iter(TREE.tree.paths()))
+
+    def promises(anchors, seed=0):
+        steps = TwoStep(TREE, posterior, LogEI(0.0), refine_shared=False, anchors=anchors)
+        return steps.rank([path], [0], np.random.default_rng(seed))
+
+    corner, many, one = promises(None), promises(64), promises(1)
+    assert len(one) == 1
+    assert corner[0].value > many[0].value > one[0].value
+    assert [p.value for p in many] == sorted([p.value for p in many], reverse=True)
+    values = {TREE.from_unit(promises(64, seed)[0].x)["r8"] for seed in range(5)}
+    assert len(values) == 5
+    assert not values & {0.0, 1.0}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_where_corners_are_many_the_ascent_finds_the_best(monkeypatch, seed):
     space = shared_space(6)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,13 @@ def test_the_papers_algorithm_optimises_its_own_example():
     assert {c.get("r8", c.get("r9")) for c in late} <= {0.0, 1.0}  # corners, and kept
     first = {trial.info["path"] for trial in opt.history.trials[:4]}
     assert len(first) == 4  # one candidate per path
+
+
+def test_eq_6_in_anchor_points():
+    opt = run(bq.benchmarks.small_balanced(shared=True), replace(TreeEI.paper(), anchors=50), 12)
+    shared = [t.config.get("r8", t.config.get("r9")) for t in opt.history.trials[4:]]
+    assert len({*shared}) == 8
+    assert not {0.0, 1.0} & {*shared}
 
 
 def test_quadratic_shared_variables_need_fourier_features():
@@ -211,5 +219,7 @@ def test_what_is_wrong_is_said():
         TreeEI(search="three-step")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k=0 must be a positive integer"):
         TreeEI(k=0)
+    with pytest.raises(ValueError, match="anchors=0 must be a positive integer, or None"):
+        TreeEI(anchors=0)
     with pytest.raises(ValueError, match="explore_every=1 must be an integer of at least 2"):
         TreeEI(explore_every=1)
