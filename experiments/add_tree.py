@@ -1,44 +1,45 @@
 """Add-Tree beside the paper's version of it and the peers: trees, flat problems, real pipelines.
 
-Runs are kept in results/add-tree.jsonl. The peers' runs on the trees are those that
-experiments/peers.py has kept. Writes
-docs/results/add-tree.md and docs/results/add-tree.png.
+Peers on the trees are those that peers.py and paper_trees.py have kept, of the same problems and
+seeds where both have them. Writes docs/results/add-tree.md and docs/results/add-tree.png; runs are
+kept in results/add-tree.jsonl.xz.
 
-    python experiments/add_tree.py [--seeds 20] [--real-seeds 10] [--jobs 2] [--groups trees,...]
+    python experiments/add_tree.py [--seeds 20] [--real-seeds 10] [--groups trees,...] [--jobs 1]
+    python experiments/add_tree.py --page    writes the page from the runs that are kept
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+import paper_trees
+import peers
+from kept_script import PAGES, KeptScript, listed, longest
 
-import bosquet as bq
 from bosquet.benchmarks import GROUPS, summary
-from bosquet.benchmarks.harness import Job, Run, read_runs, run_all
+from bosquet.benchmarks.harness import Job, Run
 from bosquet.benchmarks.kept import read_kept
-from bosquet.benchmarks.trees import MINIMUM
-from bosquet.models.add_tree import paper_add_tree
-from bosquet.models.covariance import Covariance, SpaceGP
-from bosquet.models.transform import transform
 
-ROOT = Path(__file__).parent.parent
 PUBLISHED = ("add-tree.paper", "add-tree.released")
-OURS = ("add-tree", *PUBLISHED)
+PEERS = ("optuna-tpe", "optuna-tpe-group", "hyperopt-tpe", "smac", "random")
 TREES = (*GROUPS["shifted"], *GROUPS["trees"])
-FLAT = ("branin", "hartmann6", "ackley-10-shifted")
-REAL = tuple(GROUPS["real"])
 METHODS = {
-    "trees": OURS,
+    "trees": ("add-tree", *PEERS),
+    "published": PUBLISHED,
     "flat": ("add-tree", "optuna-gp-flat", "optuna-tpe"),
     "real": ("add-tree", "optuna-tpe", "smac"),
 }
-PAPER_ON = ("small-shared", "small-shared-shifted", "large-shared-shifted", "interaction-shifted")
-PROBLEMS = {"trees": TREES, "flat": FLAT, "real": REAL}
-BUDGETS = {"trees": (20, 40), "flat": (20, 40), "real": (15, 30)}
-FRESH = range(500, 520)
+PROBLEMS = {
+    "trees": TREES,
+    "published": ("small-shared", "small-shared-shifted"),
+    "flat": ("branin", "hartmann6", "ackley-10-shifted"),
+    "real": tuple(GROUPS["real"]),
+}
+BUDGETS = {"trees": (20, 40), "published": (20, 40), "flat": (20, 40), "real": (15, 30)}
+FRESH = range(500, 520)  # of what is published
+SLOW_SEEDS = 5  # of SMAC3 on trees, where nothing is kept elsewhere
 STUCK = -1.5  # log10 distance above which a run sits in a wrong branch or basin
 EQUAL = -7.0  # log10 distances below it count as equal
 # The best line of a survey of peers at 60 evaluations (median of log10 distances).
@@ -54,78 +55,117 @@ BEST_AT_60 = {
 HEAD = """\
 # Add-Tree, measured
 
-Written by `experiments/add_tree.py`. {seeds} seeds on the trees and flat problems, {real} on the
-real pipelines; the peers' runs on the trees are older than those of [peers](peers.md) (10 seeds,
-SMAC3 5) and have the unshifted trees too.
+Written by `experiments/add_tree.py` from the runs in `experiments/results/add-tree.jsonl.xz`; peers
+on the trees are also those of [peers](peers.md) and [paper-trees](paper-trees.md), on the same
+seeds.
+
+![medians with quartile bands](add-tree.png)
+
+"""
+VERDICTS = """\
+## Trees: ahead or behind after 40 evaluations
+
+log10 distance to the minimum: median / worst seed of `add-tree`, and the best median and the best
+worst seed of any peer (TPE, TPE group, Hyperopt, SMAC3, random). Distances below 1e-7 count as
+equal. The last column is the best line of a survey of peers at *60* evaluations, the published
+Add-Tree code included, where there is one.
+
+"""
+WHY = """\
+## Why Algorithm 2 gets stuck in our runs
+
+Of commit 892b2a5, whose fits had one warm start instead of the paper's several; not kept. The stuck
+seeds (0 to 19) of its `add-tree.paper` on `small-shared`. `visits`: trials in the right leaf (x1=0,
+x2=0), `lowest`: the best value seen there, `variance`: the fitted one of its own variable (bounded
+below by 0.001), `hope`: the lowest mean minus two standard deviations that the model has anywhere
+in that leaf, beside the best standardised value seen.
+
+| seed | ended in | visits | lowest | variance | hope | best seen |
+|---|---|---|---|---|---|---|
+| 0 | x1=0, x2=1 | 2 | 1.47 | 0.001 | 1.50 | -0.47 |
+| 2 | x1=1, x3=0 | 2 | 1.12 | 0.001 | 1.20 | -0.51 |
+| 4 | x1=1, x3=0 | 1 | 1.29 | 1.361 | -0.79 | -0.39 |
+| 6 | x1=1, x3=0 | 1 | 1.42 | 0.468 | 0.79 | -0.43 |
+| 7 | x1=1, x3=0 | 1 | 0.95 | 0.001 | 1.63 | -0.45 |
+| 8 | x1=0, x2=1 | 1 | 1.48 | 0.005 | 0.95 | -0.52 |
+| 9 | x1=1, x3=1 | 1 | 1.47 | 0.001 | 2.82 | -0.38 |
+| 11 | x1=0, x2=1 | 1 | 1.01 | 0.001 | -0.11 | -0.41 |
+| 12 | x1=1, x3=1 | 1 | 1.19 | 0.001 | 2.24 | -0.51 |
+| 15 | x1=0, x2=1 | 1 | 0.65 | 0.101 | -0.71 | -0.48 |
+| 17 | x1=1, x3=0 | 1 | 1.11 | 0.461 | 2.25 | -0.54 |
+| 19 | x1=0, x2=1 | 1 | 1.08 | 0.001 | -0.50 | -0.44 |
+
+"""
+RELEASED = """\
+## Algorithm 2 and the authors' code
+
+The code that the authors released does not run Algorithm 2: `add-tree.released` takes a lower
+confidence bound of each path's own posterior, with variances fixed at one. Stuck seeds and log10
+distances (median, worst) after 40 evaluations on seeds {first} to {last}, which no other table here
+has. More seeds and functions: [paper-trees](paper-trees.md).
 
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--real-seeds", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--groups", default="trees,flat,real")
-    options = parser.parse_args()
-    groups = options.groups.split(",")
-    jobs = [
-        Job(method, problem, seed, max(BUDGETS[group]))
-        for group in groups
-        for seed in range(options.real_seeds if group == "real" else options.seeds)
-        for problem in PROBLEMS[group]
-        for method in METHODS[group]
-        if method not in PUBLISHED or problem in PAPER_ON
+def jobs(options: argparse.Namespace) -> Iterable[Job]:
+    """Seeds outermost, so that an interrupted table is a fair one."""
+    kept = {(r.job.method, r.job.problem, r.job.seed) for r in of_peers()}
+    for seed in range(max(options.seeds, options.real_seeds)):
+        for group in options.groups:
+            if seed < (options.real_seeds if group == "real" else options.seeds):
+                for problem in PROBLEMS[group]:
+                    for method in METHODS[group]:
+                        own = seeds_of(group, problem)[seed]
+                        slow = method == "smac" and group == "trees" and seed >= SLOW_SEEDS
+                        if not slow and (method, problem, own) not in kept:
+                            yield Job(method, problem, own, max(BUDGETS[group]))
+
+
+def seeds_of(group: str, problem: str) -> range:
+    """Those of the peers' runs that are kept, where there are some."""
+    if group == "published":
+        return FRESH
+    start = peers.SEEDS.start if group == "trees" and problem in peers.PROBLEMS else 0
+    return range(start, start + 100)
+
+
+def of_peers() -> list[Run]:
+    """What other scripts have kept of peers on the trees."""
+    runs = [*read_kept(peers.SCRIPT.kept), *read_kept(paper_trees.SCRIPT.kept)]
+    return [r for r in longest(runs) if r.job.method in PEERS and r.job.problem in TREES]
+
+
+def page(runs: Sequence[Run]) -> str:
+    text = HEAD
+    trees = on_trees(runs)
+    if trees:
+        text += VERDICTS + verdicts(trees) + f"\n\n## Stuck seeds\n\nStill above 10^{STUCK} after "
+        text += f"40 evaluations.\n\n{stuck(trees)}\n\n"
+    text += WHY + RELEASED.format(first=FRESH[0], last=FRESH[-1]) + published(runs) + "\n\n"
+    flat, real = (of_group(runs, group) for group in ("flat", "real"))
+    text += "## Flat problems, against a GP\n\n" + summary.markdown(flat, BUDGETS["flat"])
+    text += f"\n## Real pipelines\n\nAverage rank of the median after 30: {ranks(real)}.\n\n"
+    return text + summary.markdown(real, BUDGETS["real"])
+
+
+def of_group(runs: Sequence[Run], group: str) -> list[Run]:
+    fresh = group == "published"
+    return [
+        run
+        for run in longest(runs)
+        if run.job.problem in PROBLEMS[group]
+        and run.job.method in METHODS[group]
+        and (run.job.seed in FRESH) == fresh
     ]
-    out = ROOT / "results" / "add-tree.jsonl"
-    for job, error in run_all(jobs, out, options.jobs, lambda run: print(run.job, flush=True)):
-        print(f"failed: {job}: {error!r}", flush=True)
-    order = {job: i for i, job in enumerate(jobs)}
-    runs = sorted((r for r in read_runs(out) if r.job in order), key=lambda r: order[r.job])
-    mine = {g: [r for r in runs if r.job.problem in PROBLEMS[g]] for g in groups}
-    text = HEAD.format(seeds=options.seeds, real=options.real_seeds)
-    if "trees" in mine:
-        peers = read_kept(ROOT / "experiments" / "results" / "peers.jsonl.xz")
-        both = mine["trees"] + [r for r in peers if r.job.problem in TREES]
-        text += trees_text(both)
-        summary.plot(both, ROOT / "docs" / "results" / "add-tree.png")
-    if "flat" in mine:
-        text += "## Flat problems, against a GP\n\n" + summary.markdown(
-            mine["flat"], BUDGETS["flat"]
-        )
-    if "real" in mine:
-        text += (
-            f"\n## Real pipelines\n\nAverage rank of the median after 30: {ranks(mine['real'])}."
-        )
-        text += "\n\n" + summary.markdown(mine["real"], BUDGETS["real"])
-    (ROOT / "docs" / "results" / "add-tree.md").write_text(text, encoding="utf-8")
 
 
-def trees_text(runs: Sequence[Run]) -> str:
-    return (
-        "![medians with quartile bands](add-tree.png)\n\n"
-        "## Trees: ahead or behind after 40 evaluations\n\n"
-        "log10 distance to the minimum: median / worst seed of ours, and the best median and the "
-        "best worst seed of any peer (TPE, TPE group, Hyperopt, SMAC3, random, Sobol). Distances "
-        "below 1e-7 count as equal. The last column is the best line of a survey of peers at *60* "
-        "evaluations, the published Add-Tree code included, where there is one.\n\n"
-        + verdicts(runs)
-        + f"\n\n## Stuck seeds\n\nStill above 10^{STUCK} after 40 evaluations.\n\n{stuck(runs)}\n\n"
-        "## Why Algorithm 2 gets stuck in our runs\n\n"
-        "The stuck seeds of `add-tree.paper` on `small-shared`, run again. `visits`: trials in the "
-        "right leaf (x1=0, x2=0), `lowest`: the best value seen there, `variance`: the fitted one "
-        "of its own variable (bounded below by 0.001), `hope`: the lowest mean minus two standard "
-        "deviations that the model has anywhere in that leaf, beside the best standardised value "
-        "seen.\n\n" + why_stuck() + "\n\n## Algorithm 2 and the authors' code\n\n"
-        "The code that the authors released does not run Algorithm 2: `add-tree.released` takes a "
-        "lower confidence bound of each path's own posterior, with variances fixed at one. Stuck "
-        f"seeds and log10 distances (median, worst) after 40 evaluations on seeds {FRESH[0]} to "
-        f"{FRESH[-1]}, which no other table here has:\n\n"
-        + published()
-        + "\n\n## Distances on the trees\n\n"
-        + summary.markdown(runs, BUDGETS["trees"])
-        + "\n"
-    )
+def on_trees(runs: Sequence[Run]) -> list[Run]:
+    """Ours and the peers', on the seeds of ours."""
+    mine = of_group(runs, "trees")
+    seeds = {(r.job.problem, r.job.seed) for r in mine if r.job.method == "add-tree"}
+    both = [r for r in [*mine, *of_peers()] if (r.job.problem, r.job.seed) in seeds]
+    order = {name: i for i, name in enumerate((*TREES, *METHODS["trees"]))}
+    return sorted(both, key=lambda r: (order[r.job.problem], order[r.job.method], r.job.seed))
 
 
 def verdicts(runs: Sequence[Run]) -> str:
@@ -137,8 +177,8 @@ def verdicts(runs: Sequence[Run]) -> str:
             last = np.maximum([summary.best_so_far(run)[39] for run in same], EQUAL)
             medians[method], worst[method] = float(np.median(last)), float(max(last))
         ours = medians.pop("add-tree"), worst.pop("add-tree")
-        for method in OURS[1:]:
-            medians.pop(method, None), worst.pop(method, None)
+        if not medians:
+            continue
         best, safest = min(medians, key=medians.__getitem__), min(worst, key=worst.__getitem__)
         verdict = ", ".join(
             f"{what} {'ahead' if mine < theirs else 'level' if mine == theirs else 'BEHIND'}"
@@ -171,65 +211,35 @@ def stuck(runs: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def published() -> str:
+def published(runs: Sequence[Run]) -> str:
     """Algorithm 2 beside the authors' released code, on seeds of their own."""
     lines = ["| problem | method | stuck | median | worst |", "|---" * 5 + "|"]
-    for name in ("small-shared", "small-shared-shifted"):
-        for method in PUBLISHED:
-            last = []
-            for seed in FRESH:
-                problem = bq.benchmarks.PROBLEMS[name](seed)
-                result = bq.minimize(
-                    problem, problem.space, n_trials=40, strategy=method, seed=seed, progress=False
-                )
-                last.append(np.log10(max(result.best_value - MINIMUM, summary.FLOOR)))
-            stuck_seeds = sum(distance > STUCK for distance in last)
+    for problem, by_method in summary.by_problem(of_group(runs, "published")).items():
+        for method, same in by_method.items():
+            last = [summary.best_so_far(run)[39] for run in same]
             lines.append(
-                f"| {name} | {method} | {stuck_seeds} of {len(FRESH)} | {np.median(last):.2f} | "
-                f"{max(last):.2f} |"
+                f"| {problem} | {method} | {sum(one > STUCK for one in last)} of {len(last)} | "
+                f"{np.median(last):.2f} | {max(last):.2f} |"
             )
-    return "\n".join(lines)
-
-
-def why_stuck(seeds: int = 20) -> str:
-    """What the paper's model believes about the right leaf at the end of each stuck run."""
-    problem = bq.benchmarks.small_balanced(shared=True)
-    space = problem.space
-    path = next(iter(space.tree.paths()))
-    covariance = Covariance(space, *paper_add_tree(space))
-    own = next(c for c in covariance.components if c.node == path[-1])
-    queries = np.random.default_rng(0).random((2000, len(space)))
-    queries[:, list(space.tree.children)] = 0.25  # the first option of every choice
-    lines = ["| seed | ended in | visits | lowest | variance | hope | best seen |"]
-    lines.append("|---" * 7 + "|")
-    for seed in range(seeds):
-        result = bq.minimize(problem, space, n_trials=40, strategy="add-tree.paper", seed=seed)
-        if result.best_value - MINIMUM < 10**STUCK:
-            continue
-        y = np.array([trial.value for trial in result.trials])
-        targets = transform(y, np.full(len(y), np.nan))
-        X = space.to_unit([trial.config for trial in result.trials])
-        theta = covariance.hyper.recall(result.trials[-1].memory["fits"]["add-tree"]["theta"])
-        assert theta is not None
-        belief = SpaceGP(covariance, X, targets.z).posterior(theta).on_path(path)
-        mean, variance = belief.moments(space.snap(queries))
-        there = [i for i, t in enumerate(result.trials) if space.path(t.config) == path]
-        cells = [
-            str(seed),
-            space.path_label(result.best_config),
-            str(len(there)),
-            f"{y[there].min():.2f}",
-            f"{np.exp(covariance.hyper.eta(theta)[own.variance]):.3f}",
-            f"{np.min(mean - 2 * np.sqrt(variance)):.2f}",
-            f"{targets.z.min():.2f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def ranks(runs: Sequence[Run]) -> str:
     found = sorted(summary.average_ranks(runs, 30).items(), key=lambda item: item[1])
     return ", ".join(f"{method} {rank:.2f}" for method, rank in found)
+
+
+SCRIPT = KeptScript("add-tree", page, jobs)
+kept_page = SCRIPT.kept_page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--real-seeds", type=int, default=10)
+    parser.add_argument("--groups", type=listed, default=tuple(METHODS))
+    SCRIPT.main(parser)
+    summary.plot(on_trees(read_kept(SCRIPT.kept)), PAGES / "add-tree.png")
 
 
 if __name__ == "__main__":
