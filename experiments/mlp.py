@@ -35,7 +35,7 @@ METHODS = {
 # Two other readings of the paper, on the shared topology.
 VARIANTS: dict[str, Strategy] = {
     "five starts": changed(TreeEI.paper(), Restarted),
-    "five starts, 200 anchors": changed(ANCHORED, Restarted),
+    "five starts and anchors": changed(ANCHORED, Restarted),
 }
 # All binary sets at hand, in an order drawn once: those that have run are no choice of ours.
 DATASETS = (
@@ -144,9 +144,9 @@ def other_readings(shared: Sequence[Run]) -> str:
     """Each against what the paper compares `tree` with."""
     text = "## `tree-ei.paper` read otherwise, shared\n\n"
     text += """\
-"five starts": each fit of Eq. 3 starts from five random points instead of the last fit. "200
-anchors": Eq. 6 is looked at in 200 Sobol points of the shared variables, other ones in every ask,
-instead of at corners of their box, where its maximum lies ([why](../strategies/tree-ei.md)).
+"five starts": each fit of Eq. 3 starts from five random points instead of the last fit. "anchors":
+Eq. 6 is looked at in 200 Sobol points of the shared variables, other ones in every ask, instead of
+at corners of their box, where its maximum lies ([why](../strategies/tree-ei.md)).
 
 """
     others = ("tree-ei.paper", *VARIANTS, *METHODS["shared"][1:])
