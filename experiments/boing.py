@@ -144,8 +144,8 @@ best *predicted* value. docs/results/rough.md has other seeds of Ackley's functi
   per variable: ahead of `auto-gp` on Ackley's function, on one of two seeds of Levy's, level on
   Lunar Lander, in less time. `boing+` from the start ends ahead of `auto` on two of three seeds
   of Ackley's function, one of two of Levy's and one of two of Lunar Lander; but with fewer
-  evaluations additive models are ahead of the GP that it starts with (docs/results/auto.md), so the
-  hand-over waits.
+  evaluations additive models were ahead of the GP that it starts with (runs of earlier code, no
+  longer shown), so the hand-over waits.
 """
 
 
