@@ -352,14 +352,16 @@ Commit 5379745, 20 seeds each.
   `timeout` on all 20 seeds, `memory` and `divergence` on 18) or where options do not go together
   (16), with fewer failures on 18 to 20 seeds; level on `explicit`, `chance`, `shell`, `mesh` and
   `rare`; **behind** on `disc` (13 seeds, both near 1e-6) and `switches` (6 seeds, 14 level).
-- **Many trials still fail** at an edge: 27 to 37 of 60 in the median, as the edge is asked from both
-  sides. TPE, which looks only where trials succeeded, fails less on `timeout`, `explicit` and
-  `shell`, and more on `divergence`, `branch` and `mesh`; `auto` has the better median on all
-  thirteen after 40 and 60, but the worse worst seed on `shell`.
+- **Many trials still fail** at an edge: 27 to 37 of 60 in the median, as the edge is asked from
+  both sides. TPE, which looks only where trials succeeded, fails less on `timeout`, `explicit`,
+  `shell` and `switches`, and more on `divergence`, `branch` and `mesh`; `auto` has the better
+  median on all thirteen after 40 and 60, and the better worst seed on all but `shell`.
 - **`shell`, seed 100** was traced: a fifth of the space works, and not its middle. The model takes
-  the shell for chance (its scale stays at 4), gives most of the space 5 to 40 %, and 49 trials fail.
-- **`branch`**: two of five kinds always crash. Up to trial 27 two thirds of what it tries works;
-  then the minimum is found to 1e-5, nothing is left to gain elsewhere, and it goes back to them.
+  the shell for chance (its scale stays at 4), gives most of the space 5 to 40 %, and 49 trials
+  fail.
+- **`branch`**: two of five kinds always crash. In a trace of seed 0 two thirds of what is tried up
+  to trial 27 works; then the minimum is found to 1e-5, nothing is left to gain elsewhere, and the
+  search goes back to them.
 - **What was tried on seeds 0 to 19**: to believe the mean at failed trials, so that nothing new is
   to be learned there (behind on 16 seeds of `corner`, more failures); to keep clear of each failed
   trial (behind on 14 of `chance`). Keeping clear of failures that have another one beside them was
