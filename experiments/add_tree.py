@@ -21,12 +21,16 @@ from kept_script import PAGES, KeptScript, listed, longest
 from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Job, Run
 from bosquet.benchmarks.kept import read_kept
+from bosquet.strategies import AddTree
 
 PUBLISHED = ("add-tree.paper", "add-tree.released")
 PEERS = ("optuna-tpe", "optuna-tpe-group", "hyperopt-tpe", "smac", "random")
-TREES = (*GROUPS["shifted"], *GROUPS["trees"])
+# Where the minimum of a leaf is the middle of every range, our default would begin at it.
+FROM_DESIGN = "add-tree from a design"
+MOVED, CENTRED = tuple(GROUPS["shifted"]), tuple(GROUPS["trees"])
+TREES = (*MOVED, *CENTRED)
 METHODS = {
-    "trees": ("add-tree", *PEERS),
+    "trees": ("add-tree", FROM_DESIGN, *PEERS),
     "published": PUBLISHED,
     "flat": ("add-tree", "optuna-gp-flat", "optuna-tpe"),
     "real": ("add-tree", "optuna-tpe", "smac"),
@@ -35,7 +39,7 @@ PROBLEMS = {
     "trees": TREES,
     "published": ("small-shared", "small-shared-shifted"),
     "flat": ("branin", "hartmann6", "ackley-10-shifted"),
-    "real": tuple(GROUPS["real"]),
+    "real": ("pipeline-breast_cancer", "pipeline-digits", "pipeline-diabetes"),
 }
 BUDGETS = {"trees": (20, 40), "published": (20, 40), "flat": (20, 40), "real": (15, 30)}
 FRESH = range(500, 520)  # of what is published
@@ -67,8 +71,10 @@ VERDICTS = """\
 
 log10 distance to the minimum: median / worst seed of `add-tree`, and the best median and the best
 worst seed of any peer (TPE, TPE group, Hyperopt, SMAC3, random). Distances below 1e-7 count as
-equal. The last column is the best line of a survey of peers at *60* evaluations, the published
-Add-Tree code included, where there is one.
+equal. On trees that are not shifted the minimum of a leaf is the middle of every range, where
+`add-tree` would begin: there it begins with a space-filling design instead. The last column is the
+best line of a survey of peers at *60* evaluations, the published Add-Tree code included, where
+there is one.
 
 """
 WHY = """\
@@ -114,11 +120,16 @@ def jobs(options: argparse.Namespace) -> Iterable[Job]:
         for group in options.groups:
             if seed < (options.real_seeds if group == "real" else options.seeds):
                 for problem in PROBLEMS[group]:
-                    for method in METHODS[group]:
+                    for method in methods_on(group, problem):
                         own = seeds_of(group, problem)[seed]
                         slow = method == "smac" and group == "trees" and seed >= SLOW_SEEDS
                         if not slow and (method, problem, own) not in kept:
                             yield Job(method, problem, own, max(BUDGETS[group]))
+
+
+def methods_on(group: str, problem: str) -> list[str]:
+    other = "add-tree" if problem in CENTRED else FROM_DESIGN
+    return [method for method in METHODS[group] if method != other]
 
 
 def seeds_of(group: str, problem: str) -> range:
@@ -154,7 +165,7 @@ def of_group(runs: Sequence[Run], group: str) -> list[Run]:
         run
         for run in longest(runs)
         if run.job.problem in PROBLEMS[group]
-        and run.job.method in METHODS[group]
+        and run.job.method in methods_on(group, run.job.problem)
         and (run.job.seed in FRESH) == fresh
     ]
 
@@ -162,7 +173,7 @@ def of_group(runs: Sequence[Run], group: str) -> list[Run]:
 def on_trees(runs: Sequence[Run]) -> list[Run]:
     """Ours and the peers', on the seeds of ours."""
     mine = of_group(runs, "trees")
-    seeds = {(r.job.problem, r.job.seed) for r in mine if r.job.method == "add-tree"}
+    seeds = {(r.job.problem, r.job.seed) for r in mine if r.job.method.startswith("add-tree")}
     both = [r for r in [*mine, *of_peers()] if (r.job.problem, r.job.seed) in seeds]
     order = {name: i for i, name in enumerate((*TREES, *METHODS["trees"]))}
     return sorted(both, key=lambda r: (order[r.job.problem], order[r.job.method], r.job.seed))
@@ -176,7 +187,8 @@ def verdicts(runs: Sequence[Run]) -> str:
         for method, same in by_method.items():
             last = np.maximum([summary.best_so_far(run)[39] for run in same], EQUAL)
             medians[method], worst[method] = float(np.median(last)), float(max(last))
-        ours = medians.pop("add-tree"), worst.pop("add-tree")
+        name = FROM_DESIGN if problem in CENTRED else "add-tree"
+        ours = medians.pop(name), worst.pop(name)
         if not medians:
             continue
         best, safest = min(medians, key=medians.__getitem__), min(worst, key=worst.__getitem__)
@@ -229,7 +241,7 @@ def ranks(runs: Sequence[Run]) -> str:
     return ", ".join(f"{method} {rank:.2f}" for method, rank in found)
 
 
-SCRIPT = KeptScript("add-tree", page, jobs)
+SCRIPT = KeptScript("add-tree", page, jobs, {FROM_DESIGN: AddTree(defaults_first=False)})
 kept_page = SCRIPT.kept_page
 
 
