@@ -55,6 +55,11 @@ Config = dict[str, Any]
             "'lr': nan is not allowed; it must be a float from 0.0001 to 0.1 (log, default 0.01)",
         ),
         (
+            {"lr": np.float32(0.1)},
+            "'lr': 0.10000000149011612 is not allowed; it must be a float from 0.0001 to 0.1 "
+            "(log, default 0.01)",
+        ),
+        (
             {"scale": "minmax"},
             "'scale': 'minmax' is not allowed; it must be one of 'none', 'standard'",
         ),

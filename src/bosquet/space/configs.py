@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from bosquet.errors import ConfigError
 from bosquet.space.names import unknown
 from bosquet.space.tree import Dimension, Tree
@@ -71,9 +73,11 @@ def options_of(tree: Tree, config: Mapping[str, Any]) -> dict[int, int]:
 
 
 def _not_allowed(dimension: Dimension, config: Mapping[str, Any]) -> str:
+    value = config[dimension.name]
+    if isinstance(value, np.floating):
+        value = float(value)  # np.float32(0.1) is more than 0.1, which its repr does not show
     return (
-        f"{dimension.name!r}: {config[dimension.name]!r} is not allowed; "
-        f"it must be {dimension.parameter.describe()}"
+        f"{dimension.name!r}: {value!r} is not allowed; it must be {dimension.parameter.describe()}"
     )
 
 
