@@ -137,6 +137,13 @@ def test_without_a_model_or_a_value(history):
     assert advice(History(history.space), None) == "No trial has ended yet. Advice needs some."
 
 
+def test_values_that_are_all_the_same_ask_for_a_look_at_the_objective(history):
+    trials = [Trial(n, {"m": "b", "n": 1, "k": n}).completed(bq.Evaluation(0.5)) for n in range(4)]
+    said = advice(History(history.space, trials), None, "all with one value")
+    assert said.startswith("All 4 values are the same. See whether the objective depends on its")
+    assert "Run more" in advice(History(history.space, trials[:3]), None, "there are 3")
+
+
 def test_bounds_of_few_values_do_not_count(history):
     first, second = history.trials
     assert at_bounds(history, first) == ["x"]

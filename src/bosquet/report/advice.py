@@ -10,6 +10,7 @@ import numpy as np
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.explain import BranchBest, Model
+from bosquet.explain.fit import LEAST
 from bosquet.plots.theme import spread_of
 from bosquet.space import Choice
 from bosquet.space.parameter import Parameter
@@ -37,6 +38,12 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
             else "No trial has ended yet. Advice needs some."
         )
     at_bound = at_bounds(history, best)
+    n = len(history.complete)
+    if n >= LEAST and all(trial.value == best.value for trial in history.complete):
+        return (
+            f"All {n} values are the same. See whether the objective depends on its parameters, "
+            "and whether it returns what it should, before more trials are worth their time."
+        )
     if model is None:
         return _more_text(reason, _bounds_text(at_bound))
     try:
