@@ -6,12 +6,16 @@ import pytest
 
 import bosquet as bq
 from bosquet.data import History, Trial
-from bosquet.explain import BranchBest
+from bosquet.explain import BranchBest, LeftOut
 from bosquet.report.advice import advice, at_bounds, shortened
+from tests.support import present
 
 
-def fitted(*branches, slope=1.0) -> Any:
-    """A model that expects what it is told to, and that x and k matter by ``slope``."""
+def fitted(*branches, slope=1.0, off=0.0) -> Any:
+    """A model that expects what it is told to, and that x and k matter by ``slope``.
+
+    Its predictions of trials that it has not seen are ``off`` by so much.
+    """
     bests = [
         BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain, {}, room, *success)
         for label, chance, gain, room, *success in branches
@@ -21,7 +25,14 @@ def fitted(*branches, slope=1.0) -> Any:
         means = [-slope * (config.get("x", 0.0) + config["k"]) for config in configs]
         return np.array(means), np.ones(len(means))
 
-    return SimpleNamespace(best_predicted=lambda: bests, predict=predict)
+    def leave_one_out(level):
+        values = (0.25, 0.5, 0.75)
+        trials = [Trial(i, {}, "complete", value) for i, value in enumerate(values)]
+        return [LeftOut(t, present(t.value) + off, 1.0, 0.0, 1.0, 0.5) for t in trials]
+
+    return SimpleNamespace(
+        best_predicted=lambda: bests, predict=predict, leave_one_out=leave_one_out
+    )
 
 
 @pytest.fixture
@@ -105,6 +116,16 @@ def test_a_branch_that_only_fails_is_named(history):
     twice = History(history.space, trials[:-1])
     assert "failed" not in advice(twice, fitted(*branches))
     assert "failed" not in advice(history, fitted(*branches))
+
+
+def test_whoever_is_told_to_stop_is_told_when_the_model_predicts_poorly(history):
+    stop, go = ("m=a", 0.01, 0.01, 0.04), ("m=a", 0.4, 0.01, 0.9)
+    said = advice(history, fitted(stop, off=0.3))
+    assert said.startswith(
+        "More trials are hardly worth it: the model (which predicts poorly, see below) gives the "
+    )
+    for fine in (fitted(stop, off=0.01), fitted(go, off=0.3)):
+        assert "poorly" not in advice(history, fine)
 
 
 def test_a_bound_that_hardly_matters_asks_for_no_wider_range(history):

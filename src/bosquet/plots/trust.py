@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bosquet.explain import LeftOut
+from bosquet.explain import LeftOut, Model
 from bosquet.plots.source import model_for
 from bosquet.plots.theme import BLUE, FAINT, GREY, RED, faded, figure, percent, spread_of
 
@@ -23,10 +24,8 @@ def predictions(source: Any) -> Any:
     """
     left_out = model_for(source).leave_one_out(_LEVEL)
     observed = np.array([one.trial.value for one in left_out], dtype=float)
-    mean = np.array([one.mean for one in left_out])
     inside = np.array([one.low <= y <= one.high for one, y in zip(left_out, observed, strict=True)])
-    spread = spread_of(observed.tolist())
-    explained = 1.0 - float(np.mean(((observed - mean) / spread) ** 2))
+    explained = explained_by(left_out)
     word = "well" if explained >= _GOOD else "roughly" if explained >= _FAIR else "poorly"
     told = f"the model explains {percent(explained)} of the variance of trials it has not seen"
     if explained <= 0.0:
@@ -52,6 +51,18 @@ def predictions(source: Any) -> Any:
     made.update_xaxes(title="observed")
     made.update_yaxes(title="predicted from all other trials")
     return made
+
+
+def predicts_poorly(model: Model) -> bool:
+    """Whether it is said so in `predictions`."""
+    return explained_by(model.leave_one_out(_LEVEL)) < _FAIR
+
+
+def explained_by(left_out: Sequence[LeftOut]) -> float:
+    """The share of the variance of trials that a model explains which has not seen them."""
+    observed = np.array([one.trial.value for one in left_out], dtype=float)
+    mean = np.array([one.mean for one in left_out])
+    return 1.0 - float(np.mean(((observed - mean) / spread_of(observed.tolist())) ** 2))
 
 
 def _add_points(made: Any, some: list[LeftOut], name: str, colour: str) -> None:

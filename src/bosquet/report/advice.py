@@ -12,6 +12,7 @@ from bosquet.errors import ModelError
 from bosquet.explain import BranchBest, Model
 from bosquet.explain.fit import LEAST
 from bosquet.plots.theme import spread_of
+from bosquet.plots.trust import predicts_poorly
 from bosquet.space import Choice
 from bosquet.space.parameter import Parameter
 from bosquet.text import listed
@@ -53,7 +54,7 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
     bounds = _bounds_text(that_matter(history, model, best, at_bound)) or _idle_text(at_bound)
     parts = (bounds, _dropped_text(history, branches), _failing_text(history))
     second = "; and ".join(part for part in parts if part) or _NO_BOUNDS
-    hope = _hope_text(branches, _range_of(history))
+    hope = _hope_text(branches, _range_of(history), model)
     return f"{hope} {second[0].upper()}{second[1:]}."  # no name of a user's first
 
 
@@ -72,10 +73,11 @@ def _range_of(history: History) -> float:
     return max(values) - min(values)
 
 
-def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
+def _hope_text(branches: list[BranchBest], most_seen: float, model: Model) -> str:
     """Which branch is worth more trials, and what they may gain.
 
-    An average gain beyond all differences seen so far says only that the model is unsure there.
+    An average gain beyond all differences seen so far says only that the model is unsure there. Who
+    is told to stop is told, too, if the model that says so predicts poorly.
     """
     several = len(branches) > 1
     most = max(branches, key=lambda branch: branch.gain, default=None)
@@ -88,8 +90,9 @@ def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
         rest = ""
         if left.room >= _ROOM:
             rest = f", though it does not rule out something better{_in(left)}"
+        doubt = " (which predicts poorly, see below)" if predicts_poorly(model) else ""
         return (
-            "More trials are hardly worth it: the model gives the next one a chance below "
+            f"More trials are hardly worth it: the model{doubt} gives the next one a chance below "
             f"{100 * _HOPE:.0f}\u00a0% to be a new best{where}{rest}."
         )
     # The tree below has a larger chance, so it has to be said why this branch is not the one.
