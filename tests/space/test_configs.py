@@ -144,6 +144,15 @@ def test_activity_looks_only_at_the_choices_that_decide(example: Space) -> None:
         example.is_active("C", {"model": ["svm"]})
 
 
+def test_a_qualified_name_in_a_configuration_is_told_from_an_unknown_one(example: Space) -> None:
+    with raises(
+        ConfigError,
+        "'model=forest/depth' is a qualified name; a configuration has short ones, here 'depth' "
+        "(space.unqualify makes these of those)",
+    ):
+        example.validate({"model=forest/depth": 3})
+
+
 def test_unqualify_wants_the_active_parameters_and_no_others() -> None:
     space = Space({"m": Choice({"a": {"x": Float(0, 1)}, "b": {"x": Float(0, 1)}})})
     assert space.unqualify({"m": "b", "m=b/x": 0.5}) == {"m": "b", "x": 0.5}

@@ -38,7 +38,7 @@ def complete(tree: Tree, config: Mapping[str, Any]) -> Config:
     check_dict(config)
     for name in config:
         if name not in tree.by_name:
-            raise ConfigError(unknown(tree, name))
+            raise ConfigError(_qualified(tree, name) or unknown(tree, name))
 
     def value_of(dimension: Dimension) -> Any:
         if dimension.name not in config:
@@ -70,6 +70,17 @@ def options_of(tree: Tree, config: Mapping[str, Any]) -> dict[int, int]:
             except (TypeError, ValueError):
                 raise ConfigError(_not_allowed(dimension, config)) from None
     return options
+
+
+def _qualified(tree: Tree, name: object) -> str:
+    """The message for a qualified name; empty for another."""
+    dimension = tree.by_qualified_name.get(name) if isinstance(name, str) else None
+    if dimension is None:
+        return ""
+    return (
+        f"{name!r} is a qualified name; a configuration has short ones, here {dimension.name!r} "
+        "(space.unqualify makes these of those)"
+    )
 
 
 def _not_allowed(dimension: Dimension, config: Mapping[str, Any]) -> str:
