@@ -7,7 +7,7 @@ import pytest
 import bosquet as bq
 from bosquet.data import History, Trial
 from bosquet.explain import BranchBest, LeftOut
-from bosquet.report.advice import advice, at_bounds, shortened
+from bosquet.report.advice import advice, at_bounds, failing_text, shortened
 from tests.support import present
 
 
@@ -116,6 +116,24 @@ def test_a_branch_that_only_fails_is_named(history):
     twice = History(history.space, trials[:-1])
     assert "failed" not in advice(twice, fitted(*branches))
     assert "failed" not in advice(history, fitted(*branches))
+
+
+def test_an_option_that_only_fails_stands_for_its_branches():
+    below = bq.Choice({"e": {"u": bq.Int(0, 9)}, "f": {}})
+    parameters = {
+        "lp": bq.Choice(
+            {"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}, "c": {"p": below}}
+        ),
+        "cuts": bq.Choice({"on": {"n": bq.Int(0, 9)}, "off": {"k": bq.Int(0, 9)}}),
+    }
+    space, trials = bq.Space(parameters), []
+    for number, config in enumerate(space.sample(0, 60)):
+        trial = Trial(number, config)
+        works = config["lp"] == "a" or (config["lp"], config["cuts"]) == ("b", "on")
+        ended = trial.completed(bq.Evaluation(float(number))) if works else trial.failed("no")
+        trials.append(ended)
+    said = failing_text(History(space, trials))
+    assert said == "every trial of lp=c; lp=b, cuts=off failed, for the reasons below"
 
 
 def test_whoever_is_told_to_stop_is_told_when_the_model_predicts_poorly(history):

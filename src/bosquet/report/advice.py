@@ -52,7 +52,7 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
     except ModelError as error:
         return _more_text(str(error), _bounds_text(at_bound))
     bounds = _bounds_text(that_matter(history, model, best, at_bound)) or _idle_text(at_bound)
-    parts = (bounds, _dropped_text(history, branches), _failing_text(history))
+    parts = (bounds, _dropped_text(history, branches), failing_text(history))
     second = "; and ".join(part for part in parts if part) or _NO_BOUNDS
     hope = _hope_text(branches, _range_of(history), model)
     return f"{hope} {second[0].upper()}{second[1:]}."  # no name of a user's first
@@ -133,14 +133,27 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     return f"the model sees nothing better in {where}, which can be dropped"
 
 
-def _failing_text(history: History) -> str:
-    """Where nothing but failures came of several trials."""
-    ended = Counter(history.space.path_label(trial.config) for trial in history.failed)
-    seen = history.best_by_path()
-    failing = [label for label, n in ended.items() if n >= _SEVERAL and label not in seen]
-    if not failing:
+def failing_text(history: History) -> str:
+    """Where nothing but failures came of several trials: options, or else whole branches."""
+    label_of = history.space.path_label
+    seen = history.best_by_path().keys()
+    ended = Counter(label_of(trial.config) for trial in history.failed)
+    ended.update(label_of(trial.config) for trial in history.complete)
+    branches: dict[str, set[str]] = {}  # by option, or by its own label
+    for label in ended:
+        for place in {label, *label.split(", ")} - {""}:
+            branches.setdefault(place, set()).add(label)
+    counts = {place: sum(ended[label] for label in those) for place, those in branches.items()}
+    failing = [p for p, those in branches.items() if not those & seen]
+    named: list[str] = []
+    told: set[str] = set()
+    for place in sorted(failing, key=lambda place: (-counts[place], len(place), place)):
+        if counts[place] >= _SEVERAL and not branches[place] <= told:
+            named.append(place)
+            told |= branches[place]
+    if not named:
         return ""
-    where = listed(sorted(failing), separator="; ", width=160)
+    where = listed(named, separator="; ", width=160)
     return f"every trial of {where} failed, for the reasons below"
 
 
