@@ -12,6 +12,7 @@ from bosquet.plots.source import model_for
 from bosquet.plots.theme import BLUE, FAINT, GREY, RED, faded, figure, percent, spread_of
 
 _LEVEL = 0.9
+_BEYOND = 1.0  # of the range of points: how far intervals are drawn beyond it
 _GOOD, _FAIR = 0.8, 0.4  # shares of the variance that leave-one-out predictions explain
 
 
@@ -49,8 +50,19 @@ def predictions(source: Any) -> Any:
         if len(at):
             _add_points(made, [left_out[i] for i in at], name, colour)
     made.update_xaxes(title="observed")
-    made.update_yaxes(title="predicted from all other trials")
+    made.update_yaxes(title="predicted from all other trials", range=_height(left_out))
     return made
+
+
+def _height(left_out: Sequence[LeftOut]) -> list[float] | None:
+    """The ends of the axis where some intervals are so wide that they would hide all else."""
+    points = [y for one in left_out for y in (one.trial.value, one.mean) if y is not None]
+    low, high = min(points), max(points)
+    margin = _BEYOND * (high - low)
+    lowest, highest = min(one.low for one in left_out), max(one.high for one in left_out)
+    if lowest >= low - margin and highest <= high + margin:
+        return None
+    return [max(lowest, low - margin), min(highest, high + margin)]
 
 
 def predicts_poorly(model: Model) -> bool:
