@@ -220,7 +220,8 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 
     def proposal(self, config: Config, value: float, paths: dict[str, float]) -> Proposal:
         """A configuration with its acquisition value, and those of paths by label."""
-        why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
+        of_what = "log expected improvement" if self.acquisition == "logei" else self.acquisition
+        why = f"highest {of_what} ({value:.3g}) of the paths searched"
         return Proposal(config, value, why, about={"paths": paths})
 
 
