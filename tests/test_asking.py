@@ -61,6 +61,7 @@ def test_a_study_by_hand(said):
         trial["config"] for trial in (*first, more[0])
     ]
     assert said("release", "runs.db", 2)[:2] == (0, "trial 2: released\n")
+    assert "\nGiven back, or left by a process that ended; the next" in said("show", "runs.db")[1]
     assert asked(said, "-n", 1) == [more[1]]
 
 

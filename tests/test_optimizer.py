@@ -150,6 +150,11 @@ def test_bad_arguments(space):
         bq.Optimizer(space, history=other)
     with pytest.raises(TypeError, match=r"must be a bosquet\.History"):
         bq.Optimizer(space, history="runs.jsonl")  # type: ignore[arg-type]
+    result = bq.Result(bq.History(space), 0, "interrupted", 0.1)
+    with pytest.raises(
+        TypeError, match=r"must be a bosquet.History, not Result; give its .history"
+    ):
+        bq.Optimizer(space, history=result)  # type: ignore[arg-type]
 
 
 def test_what_a_user_does_to_a_config_stays_with_the_user(space):

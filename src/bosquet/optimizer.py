@@ -51,7 +51,9 @@ class Optimizer:
     ) -> None:
         space = as_space(space)
         if history is not None and not isinstance(history, History):
-            raise TypeError(f"history must be a bosquet.History, not {history!r}")
+            own = "; give its .history" if hasattr(history, "history") else ""  # of a result
+            what = type(history).__name__
+            raise TypeError(f"history must be a bosquet.History, not {what}{own}")
         if history is not None and history.space != space:
             raise ValueError(
                 f"the history belongs to another space: {_difference(history.space, space)}"

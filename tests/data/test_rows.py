@@ -35,6 +35,14 @@ def gaps() -> History:
     return history_of(space, [b, {"m": "a", "k": 3}, b | {"mixed": None}])
 
 
+def test_columns_of_numbers_are_of_numbers_where_no_trial_has_one() -> None:
+    space = bq.Space({"x": bq.Float(0, 1)})
+    frame = History(space, [Trial(0, {"x": 0.5}).failed("no")]).to_dataframe()
+    for name in ("value", "noise_variance", "duration"):
+        assert str(frame[name].dtype) == "float64"
+        assert frame[name].isna().all()
+
+
 def test_integers_stay_integers_where_a_parameter_is_inactive(gaps: History) -> None:
     frame = gaps.to_dataframe()
     assert [str(frame[name].dtype) for name in ("n", "width", "mixed")] == [

@@ -22,6 +22,11 @@ def test_evaluation_checks_itself():
             bq.Evaluation(0.0, noise_variance=bad)
 
 
+def test_a_value_of_minus_zero_is_zero():
+    trial = Trial(0, {"x": 1}).completed(bq.Evaluation(-0.0))
+    assert trial.outcome == "complete, 0"
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_value_that_is_not_finite_is_a_failure(value):
     trial = Trial(0, {"x": 1}).completed(bq.Evaluation(value))

@@ -312,8 +312,8 @@ def test_the_reason_is_that_of_the_fold_that_failed(data, n_jobs):
     assert (failed.config, failed.reason) == ({"x": 0.9}, "RuntimeError: 30 rows are too many")
     told = [str(one.message) for one in warned if one.category is UserWarning]
     assert [text for text in told if "score" in text] == [
-        "1 of 3 candidates have no score, because a fold could not be fitted or scored. The last "
-        "one: RuntimeError: 30 rows are too many. See result_.history.failed for all."
+        "1 of 3 candidates have no score, because a fold could not be fitted or scored "
+        "(result_.history.failed has them all). The last one: RuntimeError: 30 rows are too many"
     ]
 
 

@@ -149,3 +149,21 @@ def test_warped_models_say_it_too():
         progress=False,
     )
     assert result.trials[-1].info["matters"] == [{"branch": "", "variables": ["x"], "share": 1.0}]
+
+
+def test_of_a_branch_that_always_fails_nothing_is_said():
+    def objective(config):
+        if config["m"] == "broken":
+            raise RuntimeError("no licence")
+        return config["x"]
+
+    space = {
+        "m": bq.Choice({"works": {"x": bq.Float(0, 1)}, "broken": {"y": bq.Float(0, 1)}}),
+        "one": bq.Choice(["value"]),
+    }
+    result = bq.minimize(objective, space, n_trials=14, strategy="add-tree", seed=0, progress=False)
+    assert len(result.history.failed) > 2
+    told = result.trials[-1].info["matters"]
+    assert ("m=works", ["x"]) in [(part["branch"], part["variables"]) for part in told]
+    assert not [part for part in told if part["branch"] == "m=broken"]
+    assert not [part for part in told if "one" in part["variables"]]

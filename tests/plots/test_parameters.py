@@ -73,6 +73,17 @@ def test_importance_has_a_bar_for_every_parameter_and_choice(history):
     assert all(name.endswith(" %") for name in made.layout.yaxis.ticktext)
 
 
+def test_importance_says_why_shares_add_up_to_more_than_all():
+    space = bq.Space({"x": bq.Float(-1, 1), "y": bq.Float(-1, 1)})
+
+    def subtitle(f):
+        trials = [bq.Trial(i, c, "complete", f(c)) for i, c in enumerate(space.sample(0, 24))]
+        return plots.importance(bq.History(space, trials)).layout.title.subtitle.text
+
+    assert "of the variance (more than 100 % in all: what" in subtitle(lambda c: c["x"] * c["y"])
+    assert "more than 100 %" not in subtitle(lambda c: c["x"] + c["y"])
+
+
 def test_importance_is_not_told_of_what_no_trial_has_shown():
     """Not of a branch in which all trials failed, nor of a parameter that had one value."""
     space = bq.Space(

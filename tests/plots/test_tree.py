@@ -52,3 +52,11 @@ def test_long_labels_keep_what_tells_siblings_apart():
     assert short_label("model=svm") == "model=svm"
     assert short_label("the_family_of_algorithms=number_7") == "number_7"
     assert short_label(f"m={'x' * 40}7") == f"\u2026{'x' * 24}7"
+
+
+def test_of_branches_with_equal_values_the_first_one_found_is_best():
+    space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}})})
+    configs = [{"m": "b", "y": 0.5}, {"m": "a", "x": 0.5}]
+    trials = [bq.Trial(i, config, "complete", 1.0) for i, config in enumerate(configs)]
+    made = plots.tree(bq.History(space, trials))
+    assert made.layout.title.text == "m=b is best so far"

@@ -32,3 +32,16 @@ def test_calibration_rises_from_none_to_all(history):
     assert list(line.y) == sorted(line.y)
     assert line.y[-1] == 1.0
     assert "90 % intervals hold" in plots.calibration(history).layout.title.subtitle.text
+
+
+def test_wide_intervals_do_not_hide_the_points():
+    made = plots.predictions(made_of(lambda c: np.exp(12 * c["x"] * c["y"]), n=10))
+    low, high = made.layout.yaxis.range
+    points = [trace for trace in made.data if trace.mode == "markers"]
+    shown = [y for trace in points for y in (*trace.x, *trace.y)]
+    assert low <= min(shown) < max(shown) <= high
+    assert high - low <= 3 * (max(shown) - min(shown)) * (1 + 1e-9)
+    ends = [y + up for t in points for y, up in zip(t.y, t.error_y.array, strict=True)]
+    assert max(ends) > high
+    calm = plots.predictions(made_of(lambda c: (c["x"] - 0.3) ** 2 + c["y"]))
+    assert calm.layout.yaxis.range is None

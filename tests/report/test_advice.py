@@ -6,12 +6,16 @@ import pytest
 
 import bosquet as bq
 from bosquet.data import History, Trial
-from bosquet.explain import BranchBest
-from bosquet.report.advice import advice, at_bounds, shortened
+from bosquet.explain import BranchBest, LeftOut
+from bosquet.report.advice import advice, at_bounds, failing_text, shortened
+from tests.support import present
 
 
-def fitted(*branches, slope=1.0) -> Any:
-    """A model that expects what it is told to, and that x and k matter by ``slope``."""
+def fitted(*branches, slope=1.0, off=0.0) -> Any:
+    """A model that expects what it is told to, and that x and k matter by ``slope``.
+
+    Its predictions of trials that it has not seen are ``off`` by so much.
+    """
     bests = [
         BranchBest(label, {}, 0.0, 0.1, -0.1, 0.1, chance, gain, {}, room, *success)
         for label, chance, gain, room, *success in branches
@@ -21,7 +25,14 @@ def fitted(*branches, slope=1.0) -> Any:
         means = [-slope * (config.get("x", 0.0) + config["k"]) for config in configs]
         return np.array(means), np.ones(len(means))
 
-    return SimpleNamespace(best_predicted=lambda: bests, predict=predict)
+    def leave_one_out(level):
+        values = (0.25, 0.5, 0.75)
+        trials = [Trial(i, {}, "complete", value) for i, value in enumerate(values)]
+        return [LeftOut(t, present(t.value) + off, 1.0, 0.0, 1.0, 0.5) for t in trials]
+
+    return SimpleNamespace(
+        best_predicted=lambda: bests, predict=predict, leave_one_out=leave_one_out
+    )
 
 
 @pytest.fixture
@@ -107,6 +118,34 @@ def test_a_branch_that_only_fails_is_named(history):
     assert "failed" not in advice(history, fitted(*branches))
 
 
+def test_an_option_that_only_fails_stands_for_its_branches():
+    below = bq.Choice({"e": {"u": bq.Int(0, 9)}, "f": {}})
+    parameters = {
+        "lp": bq.Choice(
+            {"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}, "c": {"p": below}}
+        ),
+        "cuts": bq.Choice({"on": {"n": bq.Int(0, 9)}, "off": {"k": bq.Int(0, 9)}}),
+    }
+    space, trials = bq.Space(parameters), []
+    for number, config in enumerate(space.sample(0, 60)):
+        trial = Trial(number, config)
+        works = config["lp"] == "a" or (config["lp"], config["cuts"]) == ("b", "on")
+        ended = trial.completed(bq.Evaluation(float(number))) if works else trial.failed("no")
+        trials.append(ended)
+    said = failing_text(History(space, trials))
+    assert said == "every trial of lp=c; lp=b, cuts=off failed, for the reasons below"
+
+
+def test_whoever_is_told_to_stop_is_told_when_the_model_predicts_poorly(history):
+    stop, go = ("m=a", 0.01, 0.01, 0.04), ("m=a", 0.4, 0.01, 0.9)
+    said = advice(history, fitted(stop, off=0.3))
+    assert said.startswith(
+        "More trials are hardly worth it: the model (which predicts poorly, see below) gives the "
+    )
+    for fine in (fitted(stop, off=0.01), fitted(go, off=0.3)):
+        assert "poorly" not in advice(history, fine)
+
+
 def test_a_bound_that_hardly_matters_asks_for_no_wider_range(history):
     branches = ("m=a", 0.4, 0.01, 0.9), ("m=b", 0.2, 0.034, 0.3)
     assert advice(history, fitted(*branches, slope=1e-4)).endswith(
@@ -135,6 +174,13 @@ def test_without_a_model_or_a_value(history):
     failed = History(history.space, [Trial(0, {"m": "b", "n": 1, "k": 0}).failed("no")])
     assert "Look at the failures below" in advice(failed, None)
     assert advice(History(history.space), None) == "No trial has ended yet. Advice needs some."
+
+
+def test_values_that_are_all_the_same_ask_for_a_look_at_the_objective(history):
+    trials = [Trial(n, {"m": "b", "n": 1, "k": n}).completed(bq.Evaluation(0.5)) for n in range(4)]
+    said = advice(History(history.space, trials), None, "all with one value")
+    assert said.startswith("All 4 values are the same. See whether the objective depends on its")
+    assert "Run more" in advice(History(history.space, trials[:3]), None, "there are 3")
 
 
 def test_bounds_of_few_values_do_not_count(history):

@@ -95,6 +95,8 @@ def test_result_report_and_the_command(plain, tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.glob("*.partial"))
     assert main(["report", "runs.db", "-o", "none/b.html"]) == 2
     assert "bosquet: none/b.html: there is no directory none\n" in capsys.readouterr().err
+    assert main(["report", "runs.db", "-o", "."]) == 2
+    assert "bosquet: . is a directory; give the name of a file in it\n" in capsys.readouterr().err
     assert main(["export", "runs.db", "-o", "none/b.csv"]) == 2
     assert "bosquet: none/b.csv: No such file or directory\n" in capsys.readouterr().err
     assert main(["report", "none.db"]) == 2

@@ -55,6 +55,11 @@ Config = dict[str, Any]
             "'lr': nan is not allowed; it must be a float from 0.0001 to 0.1 (log, default 0.01)",
         ),
         (
+            {"lr": np.float32(0.1)},
+            "'lr': 0.10000000149011612 is not allowed; it must be a float from 0.0001 to 0.1 "
+            "(log, default 0.01)",
+        ),
+        (
             {"scale": "minmax"},
             "'scale': 'minmax' is not allowed; it must be one of 'none', 'standard'",
         ),
@@ -137,6 +142,15 @@ def test_activity_looks_only_at_the_choices_that_decide(example: Space) -> None:
         example.is_active("C", {"model": "mlp"})
     with pytest.raises(ConfigError, match=r"'model': \['svm'\] is not allowed"):
         example.is_active("C", {"model": ["svm"]})
+
+
+def test_a_qualified_name_in_a_configuration_is_told_from_an_unknown_one(example: Space) -> None:
+    with raises(
+        ConfigError,
+        "'model=forest/depth' is a qualified name; a configuration has short ones, here 'depth' "
+        "(space.unqualify makes these of those)",
+    ):
+        example.validate({"model=forest/depth": 3})
 
 
 def test_unqualify_wants_the_active_parameters_and_no_others() -> None:

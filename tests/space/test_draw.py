@@ -37,6 +37,7 @@ such that not (scale='none' and model='svm'); <lambda>(lr)
 """.strip()
     )
     assert repr(space) == "<Space of 9 parameters, 4 paths>"
+    assert repr(Space({"x": Float(0, 1)})) == "<Space of 1 parameter, 1 path>"
 
 
 def test_notes_of_a_branching_choice_are_shown() -> None:

@@ -142,6 +142,25 @@ def test_of_two_explanations_the_better_one_counts():
     assert not inferred_from(more).is_active("c", {"a": "y", "b": "x"})
 
 
+def test_a_choice_further_down_is_a_better_explanation_than_one_above_it():
+    domains = {
+        "layers": Int(1, 2),
+        "optimizer": Choice(["adam", "sgd"]),
+        "damped": Choice([True, False]),
+        "damping": Float(0, 1),
+    }
+    seen = trials(
+        {"layers": 1, "optimizer": "sgd", "damped": True, "damping": 0.5},
+        {"layers": 1, "optimizer": "adam"},
+        *[{"layers": 2, "optimizer": "sgd", "damped": False}] * 3,
+        domains=domains,
+    )
+    parameters = dict(inferred_from(seen).parameters)
+    damped = Choice({True: {"damping": Float(0, 1)}, False: {}})
+    assert parameters["optimizer"] == Choice({"adam": {}, "sgd": {"damped": damped}})
+    assert parameters["layers"] == Int(1, 2)
+
+
 def test_trials_cut_short_count_between_explanations_that_are_as_good():
     """All trials with two layers failed: what `b` is in them is chance, and says nothing."""
     domains = {"layers": Int(1, 3), "b": Int(1, 9), "c": Float(0, 1)}

@@ -87,6 +87,38 @@ def test_stepped_values_forgive_rounding_and_nothing_more() -> None:
             parameter.to_unit([value])
 
 
+@pytest.mark.parametrize(
+    ("parameter", "value", "end"),
+    [
+        (Float(1e-3, 1, log=True), math.exp(math.log(1e-3)) * (1 - 1e-15), 1e-3),
+        (Float(1e-10, 1e5, log=True), 10.0**5.000000000000002, 1e5),
+        (Float(0, 1), 1.0000000000000002, 1.0),
+        (Float(0, 1), 0.3 - 3 * 0.1, 0.0),
+        (Float(1e7, 1e7 + 0.3), 1e7 - 4e-9, 1e7),
+    ],
+)
+def test_ends_forgive_rounding(parameter: Float, value: float, end: float) -> None:
+    assert not parameter.low <= value <= parameter.high
+    assert parameter.check(value) == end
+    assert parameter.to_unit([value, 0.5 * (parameter.low + parameter.high)])[0] in (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        (Float(1e-10, 1e5, log=True), 0.99999e-10),
+        (Float(0, 1), -1e-9),
+        (Float(1e7, 1e7 + 0.3), 1e7 - 1e-6),
+        (Float(0, 5e-324), -5e-324),
+    ],
+)
+def test_ends_forgive_nothing_more(parameter: Float, value: float) -> None:
+    with pytest.raises(ValueError, match=r"^$"):
+        parameter.check(value)
+    with pytest.raises(ValueError, match=r"^$"):
+        parameter.to_unit([value])
+
+
 def test_a_default_is_put_on_the_grid() -> None:
     assert Float(0, 1, step=0.1, default=0.1 * 3).default == 0.3
 

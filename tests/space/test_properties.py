@@ -309,7 +309,7 @@ def test_drawing_mentions_everything(space: Space) -> None:
     for dimension in space.dimensions:
         assert printable(dimension.name) in text
     assert f"{space.n_paths} path" in text
-    assert repr(space) == f"<Space of {len(space)} parameters, {space.n_paths} paths>"
+    assert repr(space).startswith(f"<Space of {len(space)} parameter")
 
 
 # -- counting --------------------------------------------------------------------------------

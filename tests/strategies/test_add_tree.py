@@ -192,7 +192,7 @@ def test_info_says_why():
     opt = warmed(bq.benchmarks.small_balanced(), 8)
     trial = opt.ask()
     info = trial.info
-    assert info["why"].startswith("highest logei")
+    assert info["why"].startswith("highest log expected improvement (")
     assert {"path", "acquisition"} <= info.keys()
     fit = trial.memory["fits"]["add-tree"]
     assert fit["fitted_at"] == 8

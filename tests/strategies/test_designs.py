@@ -176,3 +176,17 @@ def test_categories_without_a_default_take_turns_in_the_first_trials():
     assert [t.config["scale"] for t in trials] == ["none", "standard", "ranks"]
     assert {t.config["solver"] for t in trials} == {"slow"}
     assert {t.config["model"] for t in trials} == set("abc")
+
+
+def test_a_trial_says_defaults_only_where_it_has_them():
+    parameters = {"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {"y": bq.Float(0, 1)}})}
+    space = bq.Space(parameters)
+    forbidden = bq.Space(parameters, constraints=[lambda c: 0.5 not in c.values()])
+    given = [{"m": "a", "x": 0.25}, {"m": "b", "y": 1.0}]
+
+    def why(space, **options):
+        return bq.Optimizer(space, seed=0, **options).ask().info["why"]
+
+    assert why(space) == "defaults of a new branch"
+    assert why(forbidden) == "a new branch; its defaults were not possible"
+    assert why(space, candidates=given) == "near the defaults of a new branch"

@@ -275,3 +275,9 @@ def test_failures_that_name_an_option_are_alike():
 )
 def test_what_failures_of_one_kind_may_differ_in(one, other, same):
     assert (alike(one) == alike(other)) is same
+
+
+def test_a_reason_has_no_line_of_what_calls_the_objective():
+    objective: Any = lambda x, y: x + y  # noqa: E731 - of two parameters, as one might expect
+    (trial,) = bq.minimize(objective, SPACE, n_trials=1, progress=False).trials
+    assert str(trial.reason).endswith("missing 1 required positional argument: 'y'")

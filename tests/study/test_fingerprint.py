@@ -117,6 +117,9 @@ def test_commands_are_told_apart_by_template_and_place():
     assert list(changes(one.fingerprint, two.fingerprint)) == [
         "the command was 'echo {x} a' and is 'echo {x} b' now"
     ]
+    wrapped = Command("echo  {x}\n    'a' ", SPACE)  # the same words
+    assert list(changes(one.fingerprint, wrapped.fingerprint)) == []
+    assert list(changes(one.fingerprint, Command("echo '{x} ' a", SPACE).fingerprint))
     other = Command("echo {x} a", SPACE, "json:out.json")
     assert list(changes(one.fingerprint, other.fingerprint)) == [
         "where its value is read was 'stdout' and is 'json:out.json' now"

@@ -30,6 +30,18 @@ def test_minimize_and_maximize_keep_the_users_sign(space):
     assert "20 trials" in str(low)
 
 
+def test_a_run_that_others_have_trials_of_does_not_say_that_all_are_done(tmp_path, space):
+    with bq.Study(tmp_path / "r.db", space=space, seed=0) as study:
+        study.ask()
+    options = {"n_trials": 3, "seed": 0, "storage": tmp_path / "r.db", "progress": False}
+    result = bq.minimize(value, space, **options)
+    assert len(result.trials) == 2
+    assert result.stopped == "all 3 trials started, 1 still open elsewhere"
+    with bq.Study(tmp_path / "r.db") as study:
+        study.tell(0, 0.5)
+    assert bq.minimize(value, space, **options).stopped == "all 3 trials done"
+
+
 def test_a_dict_will_do_as_a_space():
     result = bq.minimize(lambda c: c["x"], {"x": bq.Float(0, 1)}, n_trials=1, strategy="random")
     assert result.history.space == bq.Space({"x": bq.Float(0, 1)})

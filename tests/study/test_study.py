@@ -59,6 +59,14 @@ def test_a_released_trial_is_asked_for_again(tmp_path):
         assert study.tell(first, 1.0).value == 1.0
 
 
+def test_a_study_that_is_not_there_is_told_with_those_that_are(tmp_path):
+    for name in ("one", "two"):
+        bq.Study(tmp_path / "r.db", name, space=SPACE).close()
+    for given in (None, "tow"):
+        with pytest.raises(bq.StorageError, match="to make it; stored are 'one', 'two'"):
+            bq.Study(tmp_path / "r.db", given)
+
+
 def test_known_points_are_added(tmp_path):
     with bq.Study(tmp_path / "r.db", space=SPACE, seed=0) as study:
         added = study.tell({"m": "b", "n": 7}, 0.5)

@@ -20,6 +20,8 @@ FIXED = (
 """The columns of every trial, whatever the space; those of the parameters follow."""
 TIMES = ("started", "ended")
 """The columns with moments; the duration is in seconds."""
+NUMBERS = ("value", "noise_variance", "duration")
+"""The columns with numbers, also where no trial has one."""
 
 _LARGEST = 2**63 - 1  # that a column of integers can hold
 
@@ -68,7 +70,8 @@ def data_frame(space: Space, trials: Iterable[Trial]) -> pd.DataFrame:
     for name in TIMES:
         texts = pd.Series(cells[name], dtype=object)
         cells[name] = pd.to_datetime(texts, utc=True, format="ISO8601")
-    cells["duration"] = pd.Series(cells["duration"], dtype=float)
+    for name in NUMBERS:
+        cells[name] = pd.Series(cells[name], dtype=float)
     for qualified, name in columns(space).items():
         dtype = _dtype(space.tree.by_qualified_name[qualified].parameter, name, rows)
         cells[name] = pd.Series([row.get(name, math.nan) for row in rows], dtype=dtype)

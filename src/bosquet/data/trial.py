@@ -85,7 +85,8 @@ class Evaluation:
     noise_variance: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", as_number(self.value))
+        # Adding zero makes 0 of -0, which -loss gives at a loss of 0 and nobody wants to read.
+        object.__setattr__(self, "value", as_number(self.value) + 0.0)
         if self.noise_variance is not None:
             variance = as_number(self.noise_variance, "noise_variance")
             if not 0.0 <= variance < math.inf:

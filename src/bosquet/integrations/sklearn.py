@@ -295,8 +295,8 @@ class BosquetSearchCV(BaseSearchCV):  # type: ignore[misc]
         if failed:
             warnings.warn(
                 f"{len(failed)} of {len(self.history_)} candidates have no score, because a fold "
-                f"could not be fitted or scored. The last one: {failed[-1].reason}. "
-                "See result_.history.failed for all.",
+                "could not be fitted or scored (result_.history.failed has them all). "
+                f"The last one: {failed[-1].reason}",
                 UserWarning,
                 stacklevel=2,
             )

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bosquet.arrays import Array
+from bosquet.arrays import Array, Bools
 from bosquet.kernels.components import Component, Kind
 from bosquet.kernels.features import Feature
 from bosquet.kernels.stationary import SHAPES
@@ -44,8 +44,12 @@ class Matter:
     """Of all that makes values differ, from 0 to 1."""
 
 
-def matters(covariance: Covariance, eta: Array) -> list[Matter]:
-    """By share, the largest first; the same variables in one branch are one part."""
+def matters(covariance: Covariance, eta: Array, rows: Array | None = None) -> list[Matter]:
+    """By share, the largest first; the same variables in one branch are one part.
+
+    Left out is of what ``rows``, those with a value, tell nothing: branches without any, and
+    variables of which all have one value. There a model knows only what it was made to believe.
+    """
     components = covariance.components
     squared = [_squared_distances(covariance, component, eta) for component in components]
     varies = np.exp(eta[[component.variance for component in components]])
@@ -54,12 +58,33 @@ def matters(covariance: Covariance, eta: Array) -> list[Matter]:
         varies[same] *= _varies(kind, [sum(squared[i].values()) for i in same])
     shares = varies / max(varies.sum(), np.finfo(float).tiny)
     found: dict[tuple[str, frozenset[str]], Matter] = {}
+    known = np.ones(len(components), dtype=bool)
+    if rows is not None:
+        known = _known(covariance, [list(distances) for distances in squared], rows)
     for i in np.argsort(-shares, kind="stable")[:_MOST]:
+        if not known[i]:
+            continue
         names = _names(covariance, components[i].kind, squared[i])
         branch = covariance.group_label(components[i].node)
         part = found.setdefault((branch, frozenset(names)), Matter(branch, names, 0.0))
         found[branch, frozenset(names)] = replace(part, share=part.share + float(shares[i]))
     return sorted(found.values(), key=lambda part: -part.share)
+
+
+def _known(covariance: Covariance, variables: Sequence[Sequence[int]], rows: Array) -> Bools:
+    """By component, whether rows tell something of it."""
+    space = covariance.space
+    paths = set(space.tree.paths_of_rows(rows))
+    groups = {group for path in paths for group in covariance.groups_on(path)}
+    active = space.activity(rows)
+    lowest, highest = (np.where(active, rows, end) for end in (np.inf, -np.inf))
+    varied = lowest.min(axis=0) < highest.max(axis=0)
+    return np.array(
+        [
+            any(varied[j] for j in its) if its else component.node in groups
+            for component, its in zip(covariance.components, variables, strict=True)
+        ]
+    )
 
 
 def _squared_distances(

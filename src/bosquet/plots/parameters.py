@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ _TICKS = 4  # of a panel
 _MOST = 12  # effects in one figure
 _BARS = 20  # parameters in one figure of importance
 _LONG_NAME = 32  # characters of a name beside a bar
+_MORE_THAN_ALL = 1.1  # a sum of shares that nobody takes for 100 %
 _WEAK = 0.02  # shares of interactions below it are not worth a sentence
 
 
@@ -284,7 +286,14 @@ def importance(source: Any) -> Any:
     where = f" in {text(first.condition)}" if first.condition else ""
     name = text(_of(model.space, first.parameter).name)
     title = f"{name} matters most: {percent(first.share)} of the variance{where}"
-    more = f"; {len(found) - _BARS} smaller ones are not shown" if len(found) > _BARS else ""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for one in found:
+        sums[one.condition] += one.share
+    more = ""
+    if max(sums.values()) > _MORE_THAN_ALL:
+        more = " (more than 100 % in all: what some do together counts for each)"
+    if len(found) > _BARS:
+        more += f"; {len(found) - _BARS} smaller ones are not shown"
     unknown = len(model.importance()) - len(found)
     if unknown:
         more += f"; not shown: {counted_text(unknown, 'parameter')} without two values that ran"

@@ -103,10 +103,9 @@ def _branches(history: History, predicted: list[BranchBest]) -> list[Branch]:
         by_label.setdefault(label, Branch(label)).trials.append(trial)
     for label, trial in history.best_by_path().items():
         by_label[label].best = trial
-    losses = {
-        label: history.loss(one.best) if one.best else np.inf for label, one in by_label.items()
-    }
-    kept = sorted(by_label.values(), key=lambda one: losses[one.label])[:_MOST]
+    # Of equal values the one found first, which is the best of the study.
+    rank = {label: place for place, label in enumerate(history.best_by_path())}
+    kept = sorted(by_label.values(), key=lambda one: rank.get(one.label, len(rank)))[:_MOST]
     first: dict[tuple[str, ...], int] = {}  # by every beginning of a path, the best branch below it
     for branch in kept:
         for depth in range(len(branch.parts) + 1):

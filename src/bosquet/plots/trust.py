@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bosquet.explain import LeftOut
+from bosquet.explain import LeftOut, Model
 from bosquet.plots.source import model_for
 from bosquet.plots.theme import BLUE, FAINT, GREY, RED, faded, figure, percent, spread_of
 
 _LEVEL = 0.9
+_BEYOND = 1.0  # of the range of points: how far intervals are drawn beyond it
 _GOOD, _FAIR = 0.8, 0.4  # shares of the variance that leave-one-out predictions explain
 
 
@@ -23,10 +25,8 @@ def predictions(source: Any) -> Any:
     """
     left_out = model_for(source).leave_one_out(_LEVEL)
     observed = np.array([one.trial.value for one in left_out], dtype=float)
-    mean = np.array([one.mean for one in left_out])
     inside = np.array([one.low <= y <= one.high for one, y in zip(left_out, observed, strict=True)])
-    spread = spread_of(observed.tolist())
-    explained = 1.0 - float(np.mean(((observed - mean) / spread) ** 2))
+    explained = explained_by(left_out)
     word = "well" if explained >= _GOOD else "roughly" if explained >= _FAIR else "poorly"
     told = f"the model explains {percent(explained)} of the variance of trials it has not seen"
     if explained <= 0.0:
@@ -50,8 +50,31 @@ def predictions(source: Any) -> Any:
         if len(at):
             _add_points(made, [left_out[i] for i in at], name, colour)
     made.update_xaxes(title="observed")
-    made.update_yaxes(title="predicted from all other trials")
+    made.update_yaxes(title="predicted from all other trials", range=_height(left_out))
     return made
+
+
+def _height(left_out: Sequence[LeftOut]) -> list[float] | None:
+    """The ends of the axis where some intervals are so wide that they would hide all else."""
+    points = [y for one in left_out for y in (one.trial.value, one.mean) if y is not None]
+    low, high = min(points), max(points)
+    margin = _BEYOND * (high - low)
+    lowest, highest = min(one.low for one in left_out), max(one.high for one in left_out)
+    if lowest >= low - margin and highest <= high + margin:
+        return None
+    return [max(lowest, low - margin), min(highest, high + margin)]
+
+
+def predicts_poorly(model: Model) -> bool:
+    """Whether it is said so in `predictions`."""
+    return explained_by(model.leave_one_out(_LEVEL)) < _FAIR
+
+
+def explained_by(left_out: Sequence[LeftOut]) -> float:
+    """The share of the variance of trials that a model explains which has not seen them."""
+    observed = np.array([one.trial.value for one in left_out], dtype=float)
+    mean = np.array([one.mean for one in left_out])
+    return 1.0 - float(np.mean(((observed - mean) / spread_of(observed.tolist())) ** 2))
 
 
 def _add_points(made: Any, some: list[LeftOut], name: str, colour: str) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 from bosquet.data import History, Trial
 from bosquet.errors import ModelError
 from bosquet.explain import BranchBest, Model
+from bosquet.explain.fit import LEAST
 from bosquet.plots.theme import spread_of
+from bosquet.plots.trust import predicts_poorly
 from bosquet.space import Choice
 from bosquet.space.parameter import Parameter
 from bosquet.text import listed
@@ -37,6 +39,12 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
             else "No trial has ended yet. Advice needs some."
         )
     at_bound = at_bounds(history, best)
+    n = len(history.complete)
+    if n >= LEAST and all(trial.value == best.value for trial in history.complete):
+        return (
+            f"All {n} values are the same. See whether the objective depends on its parameters, "
+            "and whether it returns what it should, before more trials are worth their time."
+        )
     if model is None:
         return _more_text(reason, _bounds_text(at_bound))
     try:
@@ -44,9 +52,9 @@ def advice(history: History, model: Model | None, reason: str = "") -> str:
     except ModelError as error:
         return _more_text(str(error), _bounds_text(at_bound))
     bounds = _bounds_text(that_matter(history, model, best, at_bound)) or _idle_text(at_bound)
-    parts = (bounds, _dropped_text(history, branches), _failing_text(history))
+    parts = (bounds, _dropped_text(history, branches), failing_text(history))
     second = "; and ".join(part for part in parts if part) or _NO_BOUNDS
-    hope = _hope_text(branches, _range_of(history))
+    hope = _hope_text(branches, _range_of(history), model)
     return f"{hope} {second[0].upper()}{second[1:]}."  # no name of a user's first
 
 
@@ -65,10 +73,11 @@ def _range_of(history: History) -> float:
     return max(values) - min(values)
 
 
-def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
+def _hope_text(branches: list[BranchBest], most_seen: float, model: Model) -> str:
     """Which branch is worth more trials, and what they may gain.
 
-    An average gain beyond all differences seen so far says only that the model is unsure there.
+    An average gain beyond all differences seen so far says only that the model is unsure there. Who
+    is told to stop is told, too, if the model that says so predicts poorly.
     """
     several = len(branches) > 1
     most = max(branches, key=lambda branch: branch.gain, default=None)
@@ -81,8 +90,9 @@ def _hope_text(branches: list[BranchBest], most_seen: float) -> str:
         rest = ""
         if left.room >= _ROOM:
             rest = f", though it does not rule out something better{_in(left)}"
+        doubt = " (which predicts poorly, see below)" if predicts_poorly(model) else ""
         return (
-            "More trials are hardly worth it: the model gives the next one a chance below "
+            f"More trials are hardly worth it: the model{doubt} gives the next one a chance below "
             f"{100 * _HOPE:.0f}\u00a0% to be a new best{where}{rest}."
         )
     # The tree below has a larger chance, so it has to be said why this branch is not the one.
@@ -123,14 +133,27 @@ def _dropped_text(history: History, branches: list[BranchBest]) -> str:
     return f"the model sees nothing better in {where}, which can be dropped"
 
 
-def _failing_text(history: History) -> str:
-    """Where nothing but failures came of several trials."""
-    ended = Counter(history.space.path_label(trial.config) for trial in history.failed)
-    seen = history.best_by_path()
-    failing = [label for label, n in ended.items() if n >= _SEVERAL and label not in seen]
-    if not failing:
+def failing_text(history: History) -> str:
+    """Where nothing but failures came of several trials: options, or else whole branches."""
+    label_of = history.space.path_label
+    seen = history.best_by_path().keys()
+    ended = Counter(label_of(trial.config) for trial in history.failed)
+    ended.update(label_of(trial.config) for trial in history.complete)
+    branches: dict[str, set[str]] = {}  # by option, or by its own label
+    for label in ended:
+        for place in {label, *label.split(", ")} - {""}:
+            branches.setdefault(place, set()).add(label)
+    counts = {place: sum(ended[label] for label in those) for place, those in branches.items()}
+    failing = [p for p, those in branches.items() if not those & seen]
+    named: list[str] = []
+    told: set[str] = set()
+    for place in sorted(failing, key=lambda place: (-counts[place], len(place), place)):
+        if counts[place] >= _SEVERAL and not branches[place] <= told:
+            named.append(place)
+            told |= branches[place]
+    if not named:
         return ""
-    where = listed(sorted(failing), separator="; ", width=160)
+    where = listed(named, separator="; ", width=160)
     return f"every trial of {where} failed, for the reasons below"
 
 

@@ -27,8 +27,11 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 def write_report(source: StoredStudy | Result | Source, path: str | os.PathLike[str]) -> Path:
     """Writes the report of a study, and returns where it is. An existing file is replaced."""
     target = Path(path)
-    if not target.parent.is_dir():  # said before the models are fitted
+    # Said before the models are fitted.
+    if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: there is no directory {target.parent}")
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a directory; give the name of a file in it")
     written = report_html(_source(source))
     partial = target.with_name(target.name + ".partial")
     partial.write_text(written, encoding="utf-8")

@@ -49,9 +49,8 @@ def print_study(study: StoredStudy) -> None:
     print_found(console, history)
     _print_open(console, "Running", study.running)
     _print_open(console, "Asked for, and waiting to be told", study.asked)
-    _print_open(
-        console, "Left by a process that ended; the next run takes them up", study.left, timed=False
-    )
+    left = "Given back, or left by a process that ended; the next run takes them up"
+    _print_open(console, left, study.left, timed=False)
 
 
 def print_result(result: Result, again: str, show: str) -> None:

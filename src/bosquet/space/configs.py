@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from bosquet.errors import ConfigError
 from bosquet.space.names import unknown
 from bosquet.space.tree import Dimension, Tree
@@ -36,7 +38,7 @@ def complete(tree: Tree, config: Mapping[str, Any]) -> Config:
     check_dict(config)
     for name in config:
         if name not in tree.by_name:
-            raise ConfigError(unknown(tree, name))
+            raise ConfigError(_qualified(tree, name) or unknown(tree, name))
 
     def value_of(dimension: Dimension) -> Any:
         if dimension.name not in config:
@@ -70,10 +72,23 @@ def options_of(tree: Tree, config: Mapping[str, Any]) -> dict[int, int]:
     return options
 
 
-def _not_allowed(dimension: Dimension, config: Mapping[str, Any]) -> str:
+def _qualified(tree: Tree, name: object) -> str:
+    """The message for a qualified name; empty for another."""
+    dimension = tree.by_qualified_name.get(name) if isinstance(name, str) else None
+    if dimension is None:
+        return ""
     return (
-        f"{dimension.name!r}: {config[dimension.name]!r} is not allowed; "
-        f"it must be {dimension.parameter.describe()}"
+        f"{name!r} is a qualified name; a configuration has short ones, here {dimension.name!r} "
+        "(space.unqualify makes these of those)"
+    )
+
+
+def _not_allowed(dimension: Dimension, config: Mapping[str, Any]) -> str:
+    value = config[dimension.name]
+    if isinstance(value, np.floating):
+        value = float(value)  # np.float32(0.1) is more than 0.1, which its repr does not show
+    return (
+        f"{dimension.name!r}: {value!r} is not allowed; it must be {dimension.parameter.describe()}"
     )
 
 

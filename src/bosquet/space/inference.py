@@ -2,7 +2,8 @@
 
 A trial tells which parameters it asked for, in which order, and with which values. A name that
 every trial has belongs to the root. For any other name, the choice that tells most about whether
-it is there becomes its parent, and the same is done among the trials of each option. Only trials
+it is there becomes its parent, and the same is done among the trials of each option; where a choice
+that is itself there sometimes tells more, the name goes below what that one is below. Only trials
 that ran to their end say that a name is *not* there.
 
 An integer of few values may decide too (``n_layers`` and ``units_2``): it becomes an ordered
@@ -48,12 +49,16 @@ def _subspace(trials: Sequence[Asked], names: Iterable[str]) -> dict[str, Parame
     found = {name: _hull(name, trials) for name in asked if name not in sometimes}
     deciders = {name: as_choice for name, p in found.items() if (as_choice := _as_choice(p))}
     below: dict[str, list[str]] = {}
+    parents: dict[str, str] = {}  # of choices that are themselves there sometimes
     for name in sometimes:
-        parent = _parent(name, trials, deciders)
+        hull = _hull(name, trials)
+        parent = _parent(name, trials, deciders, parents)
         if parent is None:
-            found[name] = _hull(name, trials)
-        else:
-            below.setdefault(parent, []).append(name)
+            found[name] = hull
+            continue
+        below.setdefault(parent, []).append(name)
+        if _as_choice(hull):
+            parents[name] = parent
     for parent, children in below.items():
         found[parent] = _branching(deciders[parent], parent, children, trials)
     return found
@@ -72,14 +77,29 @@ def _as_choice(parameter: Parameter) -> Choice | None:
     return None
 
 
-def _parent(name: str, trials: Sequence[Asked], deciders: Mapping[str, Choice]) -> str | None:
-    """The choice whose value tells most about whether a name is there, of several the last."""
+def _parent(
+    name: str, trials: Sequence[Asked], deciders: Iterable[str], parents: Mapping[str, str]
+) -> str | None:
+    """The choice whose value tells most about whether a name is there, of several the last.
+
+    Where a choice further down tells more than all of these, the name goes where that choice is.
+    """
+    best, least = _telling_most(name, trials, deciders)
+    having = [trial.values for trial in trials if name in trial.values]
+    within = [decider for decider in parents if all(decider in values for values in having)]
+    further, doubt = _telling_most(name, trials, within)
+    return best if further is None or doubt >= least else parents[further]
+
+
+def _telling_most(
+    name: str, trials: Sequence[Asked], deciders: Iterable[str]
+) -> tuple[str | None, tuple[float, float]]:
     best, least = None, (math.inf, math.inf)
     for decider in deciders:
         doubt = _doubt(name, decider, trials)
         if doubt is not None and doubt <= least:
             best, least = decider, doubt
-    return best
+    return best, least
 
 
 def _doubt(name: str, decider: str, trials: Sequence[Asked]) -> tuple[float, float] | None:

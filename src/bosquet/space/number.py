@@ -22,6 +22,7 @@ _LARGEST_INT = 2**50  # beyond these, neighbouring integers share a unit coordin
 _LARGEST_LOG_INT = 2**45
 _GRID_TOLERANCE = 1e-9  # of one step: how far a stepped value may lie from its grid
 _ROUNDING = 8 * sys.float_info.epsilon  # what a few operations on floats may add to that
+_BEYOND = 1e-12  # of a range, on a log scale of its end: how far beyond it rounding takes a value
 
 
 def _real(value: object) -> float:
@@ -128,16 +129,24 @@ class Float:
         number = _real(value)
         if self.step is not None:
             return self._grid_value(int(self._grid_index(number)))
-        if not self.low <= number <= self.high:
+        return number if self.low <= number <= self.high else self._nearest_end(number)
+
+    def _nearest_end(self, number: float) -> float:
+        """Of a number just outside the range: exp(log(low)) is often a little less than low."""
+        end = self.low if number < self.low else self.high
+        slack = _BEYOND * (end if self.log else self.high - self.low)
+        if not self.log:
+            slack = max(slack, _ROUNDING * max(abs(self.low), abs(self.high)))
+        if not abs(number - end) <= slack:
             raise ValueError
-        return number
+        return end
 
     def to_unit(self, values: Sequence[Any]) -> Array:
         numbers = _column(values, {float, int}, _real)
         if self.step is not None:
             return np.asarray(bin_centre(self._grid_index(numbers), self._n_steps), dtype=float)
         if not np.all((numbers >= self.low) & (numbers <= self.high)):
-            raise ValueError
+            numbers = _column(values, set(), self.check)
         if self.log:
             return np.clip((np.log(numbers) - math.log(self.low)) / self._log_range, 0.0, 1.0)
         return (numbers - self.low) / (self.high - self.low)

@@ -22,7 +22,7 @@ from bosquet.space.parameter import Parameter, named_parameters
 from bosquet.space.sampling import By, Method
 from bosquet.space.skeleton import Walk, walk
 from bosquet.space.tree import Dimension, Node, Parameters, Tree
-from bosquet.text import did_you_mean
+from bosquet.text import counted_text, did_you_mean
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
@@ -106,7 +106,8 @@ class Space(ByName):
         return draw.tree_text(self.parameters, self.constraints, self.n_paths, note)
 
     def __repr__(self) -> str:
-        return f"<Space of {len(self)} parameters, {self.n_paths} paths>"
+        parameters = counted_text(len(self), "parameter")
+        return f"<Space of {parameters}, {counted_text(self.n_paths, 'path')}>"
 
     def _repr_html_(self) -> str:
         return notebook.preformatted(str(self))

@@ -287,8 +287,8 @@ class Additive(GPStrategy[SpacePosterior]):
         feasibility, taken = feasibility_of(task), ask.taken_rows
         return PathSearch(task.space, on_path, self.bound(task), feasibility, taken=taken)
 
-    def told(self, fitted: Fitted[SpacePosterior]) -> dict[str, Any]:
-        return told_of_sum(fitted.posterior)
+    def told(self, fitted: Fitted[SpacePosterior], X: Array) -> dict[str, Any]:
+        return told_of_sum(fitted.posterior, X)
 
     def places(self, task: Task) -> GoodPlaces | None:
         return places_of(task) if self.near_good and self.acquisition == "logei" else None

@@ -122,7 +122,7 @@ class Auto(SequentialStrategy):
         for fit in fitted.values():
             about |= fit.about
         first = max(beliefs, key=lambda belief: belief.weight)  # the one that is trusted most
-        about |= first.strategy.told(fitted[first.strategy.name])
+        about |= first.strategy.told(fitted[first.strategy.name], data.X)
         memory = {"fits": {name: fit.record.to_json() for name, fit in fitted.items()}}
         return Beliefs(beliefs), _Said(about, memory)
 

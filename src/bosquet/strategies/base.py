@@ -285,13 +285,18 @@ def design(
     for point in points:
         at_default = defaults_first and visits.has_unseen
         try:
-            config = _near(task, visits, None if at_default else point, rng, batch.taken)
+            config, exact = _near(task, visits, None if at_default else point, rng, batch.taken)
         except NOTHING_LEFT:
             if batch.proposals:
                 break
             raise
         visits.add(config)
-        why = "defaults of a new branch" if at_default else "space-filling design"
+        why = (
+            "defaults of a new branch" if exact else "a new branch; its defaults were not possible"
+        )
+        if task.candidates is not None:
+            why = "near the defaults of a new branch"
+        why = why if at_default else "space-filling design"
         batch.add(Proposal(config, why=why))
     return batch.proposals
 
@@ -302,8 +307,11 @@ def _near(
     point: Array | None,
     rng: np.random.Generator,
     taken: Collection[Key],
-) -> Config:
-    """A free configuration near a unit point (None: the defaults), on a path visited least."""
+) -> tuple[Config, bool]:
+    """A free configuration near a unit point (None: the defaults), on a path visited least.
+
+    Beside it whether it is the one wanted, which candidates are not asked.
+    """
     space, candidates = task.space, task.candidates
     units_of_point = default_units(space) if point is None else point
     free = np.zeros(0, dtype=int) if candidates is None else np.flatnonzero(candidates.free(taken))
@@ -311,7 +319,7 @@ def _near(
         counts = visits.of([candidates.paths[i] for i in free])
         least = free[counts == counts.min()]
         distances = np.sum((candidates.units[least] - units_of_point) ** 2, axis=1)
-        return dict(candidates.configs[int(least[np.argmin(distances)])])
+        return dict(candidates.configs[int(least[np.argmin(distances)])]), False
     for options in visits.least(rng) if task.candidates is None else ():
         # The point first; where it is infeasible or taken, random ones of the same path.
         units = np.vstack([units_of_point, rng.random((20, len(space)))])
@@ -320,10 +328,10 @@ def _near(
         configs = space.from_unit(units)
         if point is None:
             configs[0] = default_of_path(space, visits.least_categories() | options)
-        for config in configs:
+        for i, config in enumerate(configs):
             if key_of(config) not in taken and space.violation(config) is None:
-                return dict(config)
-    return fresh_configs(task, 1, rng, taken)[0]
+                return dict(config), i == 0
+    return fresh_configs(task, 1, rng, taken)[0], False
 
 
 class _Visits:

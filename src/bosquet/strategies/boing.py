@@ -196,7 +196,7 @@ class BOinG(SequentialStrategy):
         good = np.vstack([x, _lowest(data.X[inside], level[inside], _PERTURBED)])
         ask = Ask(task, fitted, best, good, taken, rng)
         found = improve(ask, region, feasibility)
-        why = "highest logei in the forest's subregion"
+        why = "highest log expected improvement in the forest's subregion"
         if found is not None and found[1] < IDLE and not self.published:
             nearer = self._nearer(ask, data.X, level, region, feasibility)
             if nearer is not None:

@@ -96,7 +96,7 @@ class GPStrategy(SequentialStrategy, Generic[P]):
         fitted = self.fit(task, data, rng)
         observed = self.incumbent == "observed" and not task.history.noisy
         ask = Ask.given(task, fitted, data, batch.taken, rng, observed=observed)
-        about = fitted.about | self.told(fitted)
+        about = fitted.about | self.told(fitted, data.X)
         while True:
             found = next_or_explored(
                 batch, self.explore_every, rng, partial(self.next, ask), self._log_gain
@@ -112,8 +112,8 @@ class GPStrategy(SequentialStrategy, Generic[P]):
     def _log_gain(self, found: Proposal) -> float | None:
         return found.value if self.acquisition == "logei" else None
 
-    def told(self, fitted: Fitted[P]) -> dict[str, Any]:  # noqa: ARG002 - for models that say more
-        """What there is to tell people about a model, beside what its fit says."""
+    def told(self, fitted: Fitted[P], X: Array) -> dict[str, Any]:  # noqa: ARG002 - some say more
+        """What there is to tell people about a model of rows X, beside what its fit says."""
         return {}
 
     # -- the model ---------------------------------------------------------------------------
@@ -220,7 +220,8 @@ class GPStrategy(SequentialStrategy, Generic[P]):
 
     def proposal(self, config: Config, value: float, paths: dict[str, float]) -> Proposal:
         """A configuration with its acquisition value, and those of paths by label."""
-        why = f"highest {self.acquisition} ({value:.3g}) of the paths searched"
+        of_what = "log expected improvement" if self.acquisition == "logei" else self.acquisition
+        why = f"highest {of_what} ({value:.3g}) of the paths searched"
         return Proposal(config, value, why, about={"paths": paths})
 
 
@@ -246,8 +247,8 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
     def places(self, task: Task) -> GoodPlaces | None:
         return places_of(task) if self.near_good and self.acquisition == "logei" else None
 
-    def told(self, fitted: Fitted[AdditivePosterior]) -> dict[str, Any]:
-        return told_of_sum(fitted.posterior)
+    def told(self, fitted: Fitted[AdditivePosterior], X: Array) -> dict[str, Any]:
+        return told_of_sum(fitted.posterior, X)
 
     @abstractmethod
     def covariance(self, space: Space, setting: Setting) -> Covariance:
@@ -268,9 +269,9 @@ class CovarianceStrategy(GPStrategy[AdditivePosterior]):
         return on_rows(covariance, X, targets.z, targets.noise, warp_name(self.warp))
 
 
-def told_of_sum(posterior: AdditivePosterior) -> dict[str, Any]:
-    """The largest parts of what makes values differ."""
-    parts = matters(posterior.covariance, posterior.eta)[:_TOLD_PARTS]
+def told_of_sum(posterior: AdditivePosterior, X: Array) -> dict[str, Any]:
+    """The largest parts of what makes values differ, of those that the rows X have told of."""
+    parts = matters(posterior.covariance, posterior.eta, X)[:_TOLD_PARTS]
     told = [
         {"branch": one.branch, "variables": list(one.variables), "share": round(one.share, 3)}
         for one in parts

@@ -72,14 +72,17 @@ def _called(objective: Objective, trial: Trial) -> Evaluation | Failure:
 
 
 def failure_text(error: BaseException) -> str:
-    """An error with the line of the innermost call, for somebody who looks for the mistake."""
+    """An error with the line of the innermost call, for somebody who looks for the mistake.
+
+    That is no line of the functions here which do the calling.
+    """
     try:
         said = str(error)
     except Exception as worse:  # noqa: BLE001 - an error that cannot even be printed
         said = f"its text cannot be had ({type(worse).__name__})"
     text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
+    if not frames or Path(frames[-1].filename).parent == Path(__file__).parent:
         return text
     return f"{text} ({Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name})"
 

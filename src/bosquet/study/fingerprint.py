@@ -11,6 +11,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, cast
@@ -78,14 +79,22 @@ def changes(stored: Fingerprint, given: Fingerprint) -> Iterator[str]:
     if stored.get("kind") != given.get("kind"):
         yield f"the objective was {_in_words(stored)} and is {_in_words(given)} now"
     elif given["kind"] == "command":
-        for part in ("template", "read"):
-            if stored.get(part) != given[part]:
-                what = "the command" if part == "template" else "where its value is read"
-                yield f"{what} was {stored.get(part)!r} and is {given[part]!r} now"
+        for part, what in (("template", "the command"), ("read", "where its value is read")):
+            before, now = stored.get(part), given[part]
+            if before != now and not (part == "template" and _words(before) == _words(now)):
+                yield f"{what} was {before!r} and is {now!r} now"
     elif stored.get("name") != given["name"]:
         yield f"the objective was {_in_words(stored)} and is {_in_words(given)} now"
     elif None not in (stored.get("hash"), given["hash"]) and stored["hash"] != given["hash"]:
         yield f"the source of {_in_words(given)} has been edited"
+
+
+def _words(text: str | None) -> list[str] | str | None:
+    """A command as a shell splits it: how many blanks are between its words means nothing."""
+    try:
+        return text if text is None else shlex.split(text)
+    except ValueError:
+        return text
 
 
 def _in_words(fingerprint: Fingerprint) -> str:

@@ -52,7 +52,14 @@ class Loop:
             raise
         self.ledger.release()
         self.ledger.settle()
+        elsewhere = len(self.optimizer.pending)
+        if self._stopped == f"{self._all} done" and elsewhere:
+            return f"{self._all} started, {elsewhere} still open elsewhere"
         return self._stopped
+
+    @property
+    def _all(self) -> str:
+        return "the only trial" if self.n_trials == 1 else f"all {self.n_trials} trials"
 
     def _work(self) -> None:
         deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
@@ -76,8 +83,7 @@ class Loop:
         try:
             trial = self.ledger.next_trial()
             if trial is None:
-                which = "the only trial" if self.n_trials == 1 else f"all {self.n_trials} trials"
-                return f"{which} done"
+                return f"{self._all} done"
             self.watcher.started(trial)
             self.runner.start(trial)
             self._running += 1

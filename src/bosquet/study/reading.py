@@ -134,18 +134,23 @@ def stored_header(storage: Any, study_name: str | None) -> tuple[str, Header | N
     The header is None where the study is not there yet.
     """
     name, where = checked_name(study_name), name_of(storage)
-    with storage_errors(where):
-        if not storage_exists(storage):
-            return name, None
-        opened, close = open_storage(storage, must_exist=True)
-        try:
-            studies = {study.study_name: study for study in opened.get_all_studies()}
-        finally:
-            close()
+    studies = stored_studies(storage)
     if study_name is None and len(studies) == 1:
         name = next(iter(studies))
     data = studies[name].user_attrs.get(ATTRIBUTE) if name in studies else None
     return name, None if data is None else Header.from_json(data, f"{where}, study {name!r}")
+
+
+def stored_studies(storage: Any) -> dict[str, Any]:
+    """Optuna's FrozenStudies of a storage by name; none where there is no storage yet."""
+    with storage_errors(name_of(storage)):
+        if not storage_exists(storage):
+            return {}
+        opened, close = open_storage(storage, must_exist=True)
+        try:
+            return {study.study_name: study for study in opened.get_all_studies()}
+        finally:
+            close()
 
 
 def checked_name(study_name: str | None) -> str:

@@ -14,9 +14,10 @@ from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.study.ledger import Stored
 from bosquet.study.optuna_store import OptunaStore, Wanted
-from bosquet.study.reading import DEFAULT_NAME, stored_header
+from bosquet.study.reading import DEFAULT_NAME, stored_header, stored_studies
 from bosquet.study.rows import Row
 from bosquet.study.storages import name_of
+from bosquet.text import listed
 
 
 class Study:
@@ -55,7 +56,11 @@ class Study:
         study_name, stored = stored_header(storage, study_name)
         where = f"{name_of(storage)}, study {study_name!r}"
         if stored is None and space is None:
-            raise StorageError(f"{where}: there is no such study; give its space to make it")
+            known = listed(map(repr, stored_studies(storage)))
+            others = f"; stored are {known}" if known else ""
+            raise StorageError(
+                f"{where}: there is no such study; give its space to make it{others}"
+            )
         if space is None:
             assert stored is not None
             space = stored.stored_space(where)
