@@ -148,6 +148,7 @@ def test_units_grow_with_the_history(space, trials):
     history = History(space)
     for trial in trials:
         assert len(history.units) == len(history)
+        assert list(history) == list(history.trials)
         history = history.with_trial(trial)
     np.testing.assert_array_equal(history.units, History(space, trials).units)
 

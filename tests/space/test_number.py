@@ -148,6 +148,35 @@ def test_the_ends_of_a_log_range_are_exact(ends: list[float]) -> None:
     assert Float(*ends, log=True).from_unit(np.array([0.0, 1.0])) == ends
 
 
+@pytest.mark.parametrize(
+    ("parameter", "middle"),
+    [
+        (Float(1e-3, 1e3, log=True), 1.0),
+        (Float(1e-10, 1e-4, log=True), 1e-7),
+        (Float(1e-5, 1e-1, log=True), 1e-3),
+        (Float(0.1, 0.7), 0.4),
+        (Float(0.01, 1.0), 0.505),
+        (Float(-1e-7, 2e-7), 5e-8),
+    ],
+)
+def test_the_middle_of_a_range_is_as_people_write_it(parameter: Float, middle: float) -> None:
+    """The first trials are there: 1.0000000000000009 would be the first thing to be read."""
+    assert parameter.from_unit(np.array([0.5])) == [middle]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [Float(1e9, 1e9 + 1), Float(0, 1e-300), Float(-1e300, 1e300), Float(1, 1 + 1e-6, log=True)],
+)
+def test_rounding_loses_nothing_where_floats_are_few(parameter: Float) -> None:
+    units = np.linspace(0, 1, 9)
+    spacing = 2.0**-52 * max(abs(parameter.low), abs(parameter.high))
+    slack = max(1e-13, 4 * spacing / (parameter.high - parameter.low))
+    np.testing.assert_allclose(
+        parameter.to_unit(parameter.from_unit(units)), units, rtol=0, atol=slack
+    )
+
+
 def test_log_is_uniform_in_the_logarithm() -> None:
     parameter = Float(1e-3, 1e3, log=True)
     assert parameter.from_unit(np.linspace(0, 1, 7)) == pytest.approx(

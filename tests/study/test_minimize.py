@@ -157,6 +157,10 @@ def test_timeout(space):
     assert both.stopped == "timeout of 0.1 s"
 
 
+def test_no_callbacks_may_be_none(space):
+    assert len(bq.minimize(value, space, n_trials=1, callbacks=None, progress=False).trials) == 1
+
+
 def test_callbacks_see_each_trial_and_may_stop(space):
     seen = []
 

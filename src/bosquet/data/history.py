@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +81,9 @@ class History:
         if longer.trials[-1] is trial and "units" in self.__dict__:  # saves encoding all again
             longer.__dict__["units"] = np.vstack([self.units, self.space.to_unit(trial.config)])
         return longer
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
 
     def __len__(self) -> int:
         return len(self.trials)

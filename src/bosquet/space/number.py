@@ -22,6 +22,8 @@ _LARGEST_INT = 2**50  # beyond these, neighbouring integers share a unit coordin
 _LARGEST_LOG_INT = 2**45
 _GRID_TOLERANCE = 1e-9  # of one step: how far a stepped value may lie from its grid
 _ROUNDING = 8 * sys.float_info.epsilon  # what a few operations on floats may add to that
+_EXACT_POWER = 22  # of ten: the largest that a float holds exactly
+_EXACT_INTEGER = 2.0**53  # up to it a float holds every integer
 _BEYOND = 1e-12  # of a range, on a log scale of its end: how far beyond it rounding takes a value
 
 
@@ -156,9 +158,16 @@ class Float:
             return [self._grid_value(i) for i in bin_index(units, self._n_steps).tolist()]
         if self.log:
             values = np.exp(math.log(self.low) + units * self._log_range)
+            digits = 14 + max(0, math.ceil(-math.log10(self._log_range)))
+            values = np.array([float(f"{value:.{digits}g}") for value in values.tolist()])
         else:
             values = self.low + units * (self.high - self.low)
-        # Rounding would make 999.9999999999998 of an upper end of 1000.
+            decimals = 14 - math.floor(math.log10(self.high - self.low))
+            largest = max(abs(self.low), abs(self.high))
+            if 0 <= decimals <= _EXACT_POWER and largest * 10.0**decimals < _EXACT_INTEGER:
+                values = np.round(values, decimals)
+        # So values are as people would write them: the middle from 1e-3 to 1e3 is 1, and not
+        # 1.0000000000000009; and an upper end of 1000 is not 999.9999999999998.
         values = np.where(units <= 0.0, self.low, np.where(units >= 1.0, self.high, values))
         return np.clip(values, self.low, self.high).tolist()  # type: ignore[no-any-return]
 

@@ -41,7 +41,7 @@ def minimize(
     n_jobs: int | None = None,
     trial_timeout: float | None = None,
     executor: Executor | None = None,
-    callbacks: Callback | Iterable[Callback] = (),
+    callbacks: Callback | Iterable[Callback] | None = None,
     history: History | None = None,
     candidates: Iterable[Mapping[str, Any]] | None = None,
     initial: Iterable[Mapping[str, Any]] = (),
@@ -105,6 +105,8 @@ def minimize(
     timeout, trial_timeout = _seconds(timeout, "timeout"), _seconds(trial_timeout, "trial_timeout")
     if n_trials is None and timeout is None:
         raise ValueError("give n_trials, timeout or both: the search must end")
+    if callbacks is None:
+        callbacks = ()
     callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
     for function in (objective, *callbacks):
         if not callable(function):
