@@ -52,7 +52,10 @@ def message(text: str) -> Any:
         (lambda: Float(0, 1, step=2), "step=2.0 must lie between 0 and high - low"),
         (lambda: Float(0, 1, step=1e20), "step=1e+20 must lie between 0 and high - low"),
         (lambda: Float(0, 1, step=math.nan), "step=nan must be a finite number"),
-        (lambda: Float(0, 1, step=0.3), "step=0.3 does not divide the range"),
+        (
+            lambda: Float(0, 1, step=0.3),
+            "step=0.3 does not divide the range from low to high; high=0.9 or high=1.2 would fit",
+        ),
         (lambda: Float(0, 1, step=0.7), "step=0.7 does not divide the range"),
         (lambda: Float(0, 1, step=1e-16), "step=1e-16 is too small for its range"),
         (lambda: Float(0, 1, step=5e-324), "step=5e-324 is too small for its range"),

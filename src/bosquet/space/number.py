@@ -88,8 +88,11 @@ class Float:
             try:
                 self._grid_index(self.high)
             except ValueError:
+                steps = int((self.high - self.low) // self.step)  # at least one, see _check_range
                 raise SpaceError(
-                    f"{self!r}: step={self.step} does not divide the range from low to high"
+                    f"{self!r}: step={self.step} does not divide the range from low to high; "
+                    f"high={self._in_decimals(steps)} or high={self._in_decimals(steps + 1)} "
+                    "would fit"
                 ) from None
         _check_default(self)
 
@@ -121,9 +124,10 @@ class Float:
         return index
 
     def _grid_value(self, index: int) -> float:
-        # In decimals, so that 0.1 + 2 * 0.1 is 0.3 and values print as they were declared.
-        if index == self._n_steps - 1:
-            return self.high
+        return self.high if index == self._n_steps - 1 else self._in_decimals(index)
+
+    def _in_decimals(self, index: int) -> float:
+        """So that 0.1 + 2 * 0.1 is 0.3 and values print as they were declared."""
         return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
 
     def check(self, value: object) -> float:
