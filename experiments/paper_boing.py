@@ -115,6 +115,7 @@ PARTS = {
     ),
 }
 AFTER = (75, 100, 150, 200, 300, 500, 1000)
+TESTED = 5  # seeds from which on there is a test
 STAGES = (0, 50, 75, 100, 125, 150, 200, 300, 500, 1000)  # of Figures 8 and 10
 
 HEAD = """\
@@ -161,7 +162,7 @@ def page(runs: Sequence[Run]) -> str:
         for problem in part.problems:
             by_method = grouped.get(problem, {})
             if sum(method in by_method for method in part.methods) > 1:
-                text += f"## {name}: {part.title}, {problem}\n\n{table(part, by_method)}\n"
+                text += f"## {name}: {part.title}, {problem}\n\n{table(part, by_method)}"
             else:
                 missing.append(f"{name} on {problem}")
     text += figures(grouped)
@@ -185,7 +186,8 @@ def table(part: Part, by_method: Mapping[str, Sequence[Run]]) -> str:
         row = [method, str(len(by_seed)), *cells, f"{np.median(asks):.0f}"]
         lines.append(f"| {' | '.join(row)} |")
     texts = [ahead(curves, better, worse, after) for better, worse in part.claims]
-    return "\n".join(lines) + "\n\n" + "".join(f"- {text}.\n" for text in texts if text)
+    claims = "".join(f"- {text}.\n" for text in texts if text)
+    return "\n".join(lines) + "\n\n" + (claims and f"{claims}\n")
 
 
 def cell(scores: Sequence[float]) -> str:
@@ -203,7 +205,7 @@ def ahead(
     for t in after:
         seeds = [s for s in mine.keys() & other.keys() if min(len(mine[s]), len(other[s])) >= t]
         gaps = np.array([mine[s][t - 1] - other[s][t - 1] for s in seeds])
-        if np.any(gaps):
+        if len(seeds) >= TESTED and np.any(gaps):
             p = wilcoxon(gaps, alternative="less").pvalue
             tied = f", {np.sum(gaps == 0)} level" if np.any(gaps == 0) else ""
             texts.append(f"after {t} on {np.sum(gaps < 0)} of {len(seeds)}{tied} (p = {p:.3f})")
@@ -223,7 +225,8 @@ the trials and of these.
         for method in ("BOinG", "BOinG+"):
             runs = [run for run in by_method.get(method, ()) if run.told]
             if runs:
-                text += f"### {method}, {problem}\n\n{len(runs)} seeds.\n\n{stages(runs)}\n\n"
+                seeds = "One seed" if len(runs) == 1 else f"{len(runs)} seeds"
+                text += f"### {method}, {problem}\n\n{seeds}.\n\n{stages(runs)}\n\n"
     return text
 
 
