@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import paper_trees
 import peers
-from kept_script import PAGES, KeptScript, listed, longest
+from kept_script import DESIGNED, PAGES, KeptScript, listed, longest, named_alike
 
 from bosquet.benchmarks import GROUPS, summary
 from bosquet.benchmarks.harness import Job, Run
@@ -26,7 +26,7 @@ from bosquet.strategies import AddTree
 PUBLISHED = ("add-tree.paper", "add-tree.released")
 PEERS = ("optuna-tpe", "optuna-tpe-group", "hyperopt-tpe", "smac", "random")
 # Where the minimum of a leaf is the middle of every range, our default would begin at it.
-FROM_DESIGN = "add-tree from a design"
+FROM_DESIGN = "add-tree" + DESIGNED
 MOVED, CENTRED = tuple(GROUPS["shifted"]), tuple(GROUPS["trees"])
 TREES = (*MOVED, *CENTRED)
 METHODS = {
@@ -251,7 +251,7 @@ def main() -> None:
     parser.add_argument("--real-seeds", type=int, default=10)
     parser.add_argument("--groups", type=listed, default=tuple(METHODS))
     SCRIPT.main(parser)
-    summary.plot(on_trees(read_kept(SCRIPT.kept)), PAGES / "add-tree.png")
+    summary.plot(named_alike(on_trees(read_kept(SCRIPT.kept))), PAGES / "add-tree.png")
 
 
 if __name__ == "__main__":

@@ -146,6 +146,17 @@ class KeptSeeds:
         (PAGES / f"{self.name}.md").write_text(self.kept_page(), encoding="utf-8")
 
 
+DESIGNED = " from a design"  # of methods without first trials at the middle of every range
+
+
+def named_alike(runs: Iterable[Run]) -> list[Run]:
+    """For pictures: a method that begins with a design under its own name."""
+    return [
+        replace(run, job=replace(run.job, method=run.job.method.removesuffix(DESIGNED)))
+        for run in runs
+    ]
+
+
 def longest(runs: Iterable[Run]) -> list[Run]:
     """The longest run of each problem, method and seed: its beginning is the shorter one."""
     found: dict[tuple[str, str, int], Run] = {}

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import paper_trees
-from kept_script import PAGES, KeptScript, listed, longest
+from kept_script import DESIGNED, PAGES, KeptScript, listed, longest, named_alike
 
 from bosquet.arrays import Array
 from bosquet.benchmarks import summary
@@ -38,7 +38,7 @@ OURS: dict[str, type[GPStrategy[Any]]] = {
 }
 BESIDE = ("smac", "random")  # those of Figure 2 are of paper_trees.py
 # The minimum of a leaf of Figure 2 is the middle of every range, where our defaults begin.
-FROM_DESIGN = {f"{name} from a design": cls(defaults_first=False) for name, cls in OURS.items()}
+FROM_DESIGN = {name + DESIGNED: cls(defaults_first=False) for name, cls in OURS.items()}
 SHIFTED = ("small-shifted", "small-shared-shifted", "large-shared-shifted")
 FIGURE_2 = ("small", "small-shared", "large", "large-shared")
 N_TRIALS = dict.fromkeys(SHIFTED, 40) | dict.fromkeys(FIGURE_2, 60) | {"small": 40}
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--problems", type=listed, default=tuple(N_TRIALS))
     SCRIPT.main(parser)
-    summary.plot(comparable(longest(read_kept(SCRIPT.kept))), PAGES / "tree-ei.png")
+    summary.plot(named_alike(comparable(longest(read_kept(SCRIPT.kept)))), PAGES / "tree-ei.png")
 
 
 if __name__ == "__main__":
