@@ -92,7 +92,7 @@ does, "than BO WARP" those on which splits without warps do, compared with warps
 is that of the two-sided sign test on the seeds that differ. "gap" is the mean distance to the
 minimum at the end, in shares of its size. Our defaults are not on this page.
 
-**Still short**: the rows of MCMC (RKHS-1D takes some CPU minutes a run).
+**Still short**: MCMC on RKHS-1D, which takes some CPU minutes a run.
 
 ![medians with quartile bands](paper-htbo.png)
 
@@ -152,6 +152,8 @@ def compared(took: Mapping[str, Mapping[int, float]], method: str, pairs: Mappin
         return ""
     mine, beside = took[method], took.get(pairs[method], {})
     seeds = mine.keys() & beside.keys()
+    if not seeds:
+        return ""
     fewer = sum(mine[seed] < beside[seed] for seed in seeds)
     more = sum(mine[seed] > beside[seed] for seed in seeds)
     p = binomtest(fewer, fewer + more).pvalue if fewer + more else 1.0
