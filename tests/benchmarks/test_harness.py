@@ -68,6 +68,24 @@ def test_a_run_that_did_not_come_to_its_end_is_no_run(monkeypatch):
             run(Job("random", "broken", 0, 5))
 
 
+@pytest.mark.parametrize("method", ["sobol", "optuna-tpe"])
+def test_a_problem_may_fail_if_it_says_so(method):
+    if method == "optuna-tpe":
+        pytest.importorskip("optuna")
+
+    def half(config):
+        if config["x"] > 0.5:
+            raise ArithmeticError("diverged")
+        return config["x"]
+
+    space = bq.Space({"x": bq.Float(0, 1)})
+    one = run(Job(method, "half", 0, 16), lambda _: Problem("half", space, half, 0.0, fails=True))
+    assert len(one.values) == 16
+    assert 0 < np.isinf(one.values).sum() < 16
+    with pytest.raises(Exception, match="diverged"):
+        run(Job(method, "half", 0, 16), lambda _: Problem("half", space, half, 0.0))
+
+
 def test_an_exhausted_space_keeps_its_best(monkeypatch):
     space = bq.Space({"n": bq.Int(1, 3)})
     monkeypatch.setitem(PROBLEMS, "tiny", lambda _: Problem("tiny", space, lambda c: c["n"], 0))

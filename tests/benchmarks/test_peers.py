@@ -211,6 +211,23 @@ def test_errors_of_the_objective_propagate_and_settings_are_restored(name, tmp_p
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["optuna-tpe", "optuna-tpe-group", "smac", "hyperopt-tpe"])
+def test_evaluations_that_fail_are_failed_trials(name):
+    """The search goes on."""
+    for package in PACKAGES[name]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on import
+            pytest.importorskip(package)
+    space = bq.Space({"x": bq.Float(0, 1)})
+
+    def half(config):
+        return math.nan if config["x"] > 0.5 else config["x"]
+
+    seen = [config["x"] for config in configs_of(name, space, 40, objective=half)]
+    assert len(seen) == 40
+    assert 0 < sum(x > 0.5 for x in seen) < 40
+
+
 def test_the_objective_may_warn(name):
     def warn(config):
         warnings.warn("mine", UserWarning, stacklevel=1)

@@ -16,7 +16,8 @@ hebo                HEBO, in a process and an environment of its own; it knows n
 
 A proposal that violates a constraint is not evaluated; the peer is told in its own way and goes
 on. SMAC takes `Forbid` as forbidden clauses, never proposes such a point, and refuses functions.
-An evaluation that fails has the value NaN here, and is a failed trial there.
+An evaluation that fails has the value NaN here, and is a failed trial there; SMAC, whose forest
+needs a number, is told the worst cost so far as well.
 """
 
 from __future__ import annotations
@@ -173,16 +174,18 @@ def _smac(space: Space, objective: Objective, n_trials: int, seed: int) -> None:
         optimizer = facade(
             scenario, model=model, acquisition_maximizer=maximizer, logging_level=False
         )
+        costs: list[float] = []
         for _ in range(n_trials):
             try:
                 info = optimizer.ask()
             except (StopIteration, exhausted) as error:  # it never proposes a point twice
                 raise SpaceExhausted("SMAC finds no further configuration to propose") from error
             cost = evaluate(dict(info.config))
-            ended = smac.runhistory.StatusType
-            told = (
-                {"cost": math.inf, "status": ended.CRASHED} if math.isnan(cost) else {"cost": cost}
-            )
+            told: dict[str, Any] = {"cost": cost}
+            if math.isnan(cost):  # its forest takes no infinite cost: the worst one so far
+                worst = max(costs, default=0.0)
+                told = {"cost": worst, "status": smac.runhistory.StatusType.CRASHED}
+            costs.append(told["cost"])
             optimizer.tell(info, smac.runhistory.TrialValue(**told), save=False)
 
 
