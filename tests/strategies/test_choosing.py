@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.search.tree_path import Scored
 from bosquet.strategies import AddTree
 from bosquet.strategies.base import Task
 from bosquet.strategies.choosing import Ask
@@ -69,3 +70,22 @@ def test_trials_that_have_ended_or_are_pending_are_taken_unless_results_are_nois
     tried = [*(trial.config for trial in optimizer.history.trials), *(t.config for t in pending)]
     expected = SPACE.to_unit([*tried, asked_next]) if noise is None else np.empty((0, 5))
     np.testing.assert_array_equal(taken, expected)
+
+
+def test_no_third_trial_where_two_neighbours_have_failed_unless_there_is_no_other():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    optimizer = bq.Optimizer(space, strategy="sobol", seed=0)
+    for x in (0.1, 0.35, 0.6):
+        optimizer.tell({"x": x}, (x - 0.8) ** 2)
+    for x in (0.8, 0.84):
+        optimizer.tell_failure({"x": x}, "diverged")
+    task = Task(space, optimizer.history)
+    data, rng = optimizer.history.dataset(), np.random.default_rng(0)
+    ask = Ask.given(task, AddTree().fit(task, data, rng), data, task.taken, rng)
+
+    def chosen(*rows):
+        found = ask.free([Scored((0,), np.array(rows)[:, None], -np.arange(len(rows)) / 1.0)])
+        return None if found is None else found[0]["x"]
+
+    assert chosen(0.81, 0.87, 0.7) == 0.7
+    assert chosen(0.81, 0.87) == 0.81
