@@ -175,8 +175,8 @@ def test_the_distance_kept_from_failures_beside_each_other():
         ]
         return kept_clear(bq.History(space, trials), np.zeros((0, 2)))
 
-    def inside(balls, x, y=0.5):
-        return balls.contain(np.array([x, y]))
+    def inside(cubes, x, y=0.5):
+        return cubes.contain(np.array([x, y]))
 
     assert not inside(clear(0.3), 0.31)  # one failure may have been chance
     assert not inside(clear(0.3, 0.39), 0.31)

@@ -291,12 +291,14 @@ def design(
                 break
             raise
         visits.add(config)
-        why = (
-            "defaults of a new branch" if exact else "a new branch; its defaults were not possible"
-        )
-        if task.candidates is not None:
+        if not at_default:
+            why = "space-filling design"
+        elif task.candidates is not None:
             why = "near the defaults of a new branch"
-        why = why if at_default else "space-filling design"
+        elif exact:
+            why = "defaults of a new branch"
+        else:
+            why = "a new branch; its defaults were not possible"
         batch.add(Proposal(config, why=why))
     return batch.proposals
 

@@ -84,14 +84,15 @@ class Ask(Generic[P]):
         )
 
 
-class Balls(NamedTuple):
-    """Where nothing else is tried, in unit coordinates: cubes, in fact."""
+class Cubes(NamedTuple):
+    """In which nothing else is tried, in unit coordinates."""
 
     centres: Array
-    radii: Array
+    halves: Array
+    """Half of each one's width."""
 
     def contain(self, x: Array) -> bool:
-        return bool(np.any(np.abs(self.centres - x).max(axis=1, initial=0.0) < self.radii))
+        return bool(np.any(np.abs(self.centres - x).max(axis=1, initial=0.0) < self.halves))
 
 
 def first_free(
@@ -99,7 +100,7 @@ def first_free(
     scored: Sequence[Scored],
     taken: Collection[Key],
     decode: Callable[[Array], Config] | None = None,
-    clear: Balls | None = None,
+    clear: Cubes | None = None,
 ) -> Found | None:
     """The best row whose configuration is free and feasible, and not in what is kept clear."""
     decode = task.space.from_unit if decode is None else decode
@@ -117,11 +118,11 @@ def first_free(
     return best
 
 
-def kept_clear(history: History, pending: Array) -> Balls:
+def kept_clear(history: History, pending: Array) -> Cubes:
     """Around pending trials, and around failures that have another one beside them.
 
     Where two neighbours have failed a third tells nothing new, however much seems to be gained
-    there. A ball is smaller where trials have ended nearby, of failures: where one has succeeded.
+    there. A cube is smaller where trials have ended nearby, of failures: where one has succeeded.
     So a run that closes in on a minimum can go on though one of its last steps is still pending,
     and so can one that closes in on the edge of what works.
     """
@@ -130,12 +131,12 @@ def kept_clear(history: History, pending: Array) -> Balls:
     between = _distances(failed, failed)
     np.fill_diagonal(between, np.inf)
     repeated = failed[between.min(axis=1, initial=np.inf) < 2 * _APART]
-    radii = [_radii(pending, history.units), _radii(repeated, worked)]
-    return Balls(np.vstack([pending, repeated]), np.concatenate(radii))
+    halves = [_halves(pending, history.units), _halves(repeated, worked)]
+    return Cubes(np.vstack([pending, repeated]), np.concatenate(halves))
 
 
-def _radii(centres: Array, ended: Array) -> Array:
-    """Half the distance of the nearest trial that has ended."""
+def _halves(centres: Array, ended: Array) -> Array:
+    """Half the distance of the nearest trial that has ended, at most the largest one kept."""
     gaps = _distances(centres, ended).min(axis=1, initial=np.inf)
     return np.asarray(np.minimum(_APART, gaps / 2))
 
