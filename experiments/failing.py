@@ -22,7 +22,7 @@ from kept_script import KeptScript, every_seed, longest, seeded
 from bosquet.benchmarks import summary
 from bosquet.benchmarks.harness import Run
 
-METHODS = ("auto", "optuna-tpe", "random")
+METHODS = ("auto", "optuna-tpe", "smac", "random")
 N_TRIALS = dict.fromkeys(FACTORIES, 60)
 AFTER = (20, 40, 60)
 
