@@ -18,13 +18,13 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-from boing import branches
 from kept_script import KeptScript, listed, longest
 from lander import lunar
 from scipy.stats import wilcoxon
 
+import bosquet as bq
 from bosquet.arrays import Array
-from bosquet.benchmarks import PROBLEMS, summary
+from bosquet.benchmarks import PROBLEMS, Problem, summary
 from bosquet.benchmarks.harness import Job, Run
 from bosquet.strategies import BOinG, BOinGPlus, Strategy, Turbo
 from bosquet.strategies.switching import Switching
@@ -51,6 +51,31 @@ METHODS: dict[str, Strategy] = {
     "TuRBO_4": replace(Turbo.paper(), least_length=EARLY),
     "RF_TuRBO": ForestTurbo.paper(),
 }
+
+
+def branches(seed: int) -> Problem:
+    """Six branches of four variables below six shared ones: 31 parameters, minimum 0."""
+    rng = np.random.default_rng([2022, seed])
+    shared, own = 0.1 + 0.8 * rng.random(6), 0.1 + 0.8 * rng.random((6, 4))
+    levels = rng.permutation(6) * 0.2
+
+    def function(config: dict[str, Any]) -> float:
+        branch = int(config["branch"])
+        s = np.array([config[f"s{i}"] for i in range(6)]) - shared
+        x = np.array([config[f"x{branch}{i}"] for i in range(4)]) - own[branch]
+        wave = 0.05 * np.sum(1.0 - np.cos(6 * np.pi * x))
+        valley = 4.0 * (x[0] - s[0]) ** 2 + np.sum(x**2) + np.sum(s**2)
+        return float(levels[branch] + wave + valley)
+
+    space = bq.Space(
+        {f"s{i}": bq.Float(0, 1) for i in range(6)}
+        | {
+            "branch": bq.Choice(
+                {str(b): {f"x{b}{i}": bq.Float(0, 1) for i in range(4)} for b in range(6)}
+            )
+        }
+    )
+    return Problem("branches", space, function, 0.0)
 
 
 @dataclass(frozen=True)
