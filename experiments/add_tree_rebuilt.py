@@ -41,9 +41,9 @@ with 24.
 ## What it shows
 
 With options drawn by fair coins, as the paper says, no reading comes near 10^-3 with 20 points or
-10^-4 with 24; nor does the [package's model](add-tree-regression.md). In most of these sets of
-points one of the four leaves has three points or fewer, too few for its parabola, and the paper's
-covariance has nothing that leaves share but the variable above them.
+10^-4 with 24; nor does the [package's model](add-tree-regression.md). With 20 points the emptiest
+of the four leaves has three in the median, which are hardly enough for its parabola, and all that
+two leaves share is the variable above them.
 
 """
 
@@ -108,7 +108,8 @@ def fitted(points: Points, z: Array, known: bool, rng: np.random.Generator) -> A
 
 
 def noisy(points: Points, theta: Array) -> Array:
-    return covariance(points, points, theta) + np.exp(theta[12]) * np.eye(len(points.leaf))
+    noise = np.exp(theta[12]) * np.eye(len(points.leaf))
+    return np.asarray(covariance(points, points, theta) + noise)
 
 
 def error(draw: Callable[[int, np.random.Generator], Points], n: int, *reading: Any) -> float:
