@@ -120,6 +120,7 @@ class HTBO(GPStrategy[TreedPosterior]):
 
     name: ClassVar[str] = "htbo"
     acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
+    tree: ClassVar[type[Cart]] = Cart
 
     least: int = 5
     inference: Inference = "map"
@@ -172,7 +173,7 @@ class HTBO(GPStrategy[TreedPosterior]):
             return on_rows(covariance, X[rows], z[rows], noise[rows], warp, weights, published)
 
         def grow() -> Cart:
-            return Cart(space, X, z, limits.least(self.least, len(z)))
+            return self.tree(space, X, z, limits.least(self.least, len(z)))
 
         return TreedGP(
             grow,
