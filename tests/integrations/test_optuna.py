@@ -151,6 +151,30 @@ def test_what_the_space_does_not_have_is_random():
     assert all(5 <= value <= 6 for value in others)
 
 
+def test_options_in_another_order_and_short_names_with_ranges_of_their_own():
+    space = bq.Space(
+        {
+            "model": bq.Choice(
+                {"a": {"n": bq.Int(1, 5)}, "b": {"n": bq.Int(20, 30)}, "c": {}}
+            ),
+            "kind": bq.Choice(["s", "t", "u"]),
+        }
+    )  # fmt: skip
+    study = study_with(BosquetSampler(space, "random", seed=0))
+
+    def objective(trial):
+        model = trial.suggest_categorical("model", ["c", "b", "a"])
+        trial.suggest_categorical("kind", ["u", "t", "s"])
+        if model != "c":
+            trial.suggest_int("n", *((1, 5) if model == "a" else (20, 30)))
+        return 0.0
+
+    study.optimize(objective, n_trials=12)
+    for trial in study.trials:
+        assert trial.params == trial.system_attrs[PROPOSAL]["config"]
+    assert {trial.params["model"] for trial in study.trials} == {"a", "b", "c"}
+
+
 # -- without a space -------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
@@ -46,7 +46,9 @@ from bosquet.study.views import (
     asked,
     ended,
     feasible,
+    fits,
     from_option,
+    proposal_of,
 )
 from bosquet.text import counted_text
 
@@ -106,7 +108,12 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
     ) -> dict[str, BaseDistribution]:
         self._raise_error_if_multi_objective(study)
         view = self._view(study, _others(study, trial))
-        return {} if view is None else dict(view.distributions)
+        if view is None:
+            return {}
+        # Optuna refuses options in another order than here: of a space that was given, they are
+        # told one by one.
+        one_by_one = CategoricalDistribution if isinstance(view, Given) else ()
+        return {n: d for n, d in view.distributions.items() if not isinstance(d, one_by_one)}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -137,8 +144,13 @@ class BosquetSampler(BaseSampler):  # type: ignore[misc]
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """A random value, for a parameter that the proposal does not have or not in this range."""
+        """What was proposed; a random value if the proposal has none, or none in this range."""
         self._raise_error_if_multi_objective(study)
+        proposal = proposal_of(trial)
+        if self._given is not None and proposal.get("space") == self._given.digest:
+            proposed = self._given.values_of(proposal["config"])
+            if param_name in proposed and fits(param_distribution, proposed[param_name]):
+                return proposed[param_name]
         rng = self._rng(trial.number, zlib.crc32(param_name.encode()))
         value = to_parameter(param_distribution).from_unit(rng.random(1))[0]
         return from_option(param_distribution, value)

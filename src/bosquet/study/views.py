@@ -196,6 +196,14 @@ class Inferred(View):
 # -- distributions ---------------------------------------------------------------------------
 
 
+def fits(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a trial may have a value."""
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except ValueError:
+        return False
+
+
 def asked(trial: FrozenTrial, constants: Mapping[str, BaseDistribution] = NO_CONSTANTS) -> Asked:
     """What a trial asked for.
 
