@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import bosquet as bq
+from bosquet.models.add_tree import add_tree
 from bosquet.models.covariance import SpaceGP
 from bosquet.models.plain import Published, plain
 from bosquet.strategies.htbo import SPEARMINT
@@ -39,6 +40,17 @@ def test_the_gradient_of_the_prior(published):
     theta = 0.3 * hyper.lower + 0.7 * hyper.upper
     numeric = approx_fprime(theta, lambda t: hyper.log_prior(t)[0], 1e-7)
     np.testing.assert_allclose(hyper.log_prior(theta)[1], numeric, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "hyper",
+    [plain(box(), SPEARMINT).hyper, plain(box(), SMAC).hyper, add_tree(box())[1]],
+    ids=["Spearmint", "SMAC", "add-tree"],
+)
+def test_many_priors_are_those_of_each(hyper):
+    thetas = np.random.default_rng(0).uniform(hyper.lower, hyper.upper, (9, len(hyper.mean)))
+    each = [hyper.log_prior(theta)[0] for theta in thetas]
+    np.testing.assert_allclose(hyper.log_priors(thetas), each)
 
 
 def test_maximum_likelihood_has_no_prior():

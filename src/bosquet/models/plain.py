@@ -60,6 +60,13 @@ class PublishedHyper(Hyperparameters):
         gradient[: self.n_sampled] += 1.0
         return value, gradient
 
+    def log_priors(self, thetas: Array) -> Array:
+        values = super().log_priors(thetas) + thetas[:, : self.n_sampled].sum(axis=1)
+        if self.horseshoe is not None:
+            noise = np.exp(thetas[:, self.names.index("noise")])
+            values += np.log(np.log1p((self.horseshoe / noise) ** 2))
+        return np.asarray(values)
+
 
 def plain(space: Space, published: Published, widths: Array | None = None) -> Covariance:
     """Matern-5/2 with these bounds, on any space.

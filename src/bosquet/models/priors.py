@@ -84,6 +84,17 @@ class Hyperparameters:
         z = (theta - self.mean) / sd
         return -0.5 * float(z @ z), -z / sd
 
+    def log_normals(self, thetas: Array) -> Array:
+        """The normal part of the log priors of many thetas, (s, T), up to a constant: (s,)."""
+        away = thetas - self.mean
+        below = self.sd if self.below is None else self.below
+        z = away / np.where(away < 0.0, below, self.sd)
+        return np.asarray(-0.5 * np.einsum("ij,ij->i", z, z))
+
+    def log_priors(self, thetas: Array) -> Array:
+        """The log priors of many thetas, (s, T), up to a constant: (s,)."""
+        return self.log_normals(thetas)
+
     @property
     def noise(self) -> int:
         """The slot of the log noise variance."""

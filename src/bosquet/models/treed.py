@@ -74,12 +74,11 @@ class PathLikelihood:
         hyper = self.hyper
 
         def log_posterior(thetas: Array) -> Array:
-            priors = np.array([hyper.log_prior(theta)[0] for theta in thetas])
-            return priors + self._model.log_likelihoods(thetas)
+            return hyper.log_priors(thetas) + self._model.log_likelihoods(thetas)
 
         return annealed(
             _drawn(hyper, n, rng),
-            lambda thetas: _log_normal_part(hyper, thetas),
+            hyper.log_normals,  # the density of these draws
             log_posterior,
             (hyper.lower, hyper.upper),
             rng,
@@ -101,14 +100,6 @@ def _drawn(hyper: Hyperparameters, n: int, rng: np.random.Generator) -> Array:
         drawn = np.where(missing, normal, drawn)
         missing &= (drawn < hyper.lower) | (drawn > hyper.upper)
     return drawn
-
-
-def _log_normal_part(hyper: Hyperparameters, thetas: Array) -> Array:
-    """The log density of `_drawn` up to a constant."""
-    away = thetas - hyper.mean
-    below = hyper.sd if hyper.below is None else hyper.below
-    z = away / np.where(away < 0.0, below, hyper.sd)
-    return np.asarray(-0.5 * np.einsum("ij,ij->i", z, z))
 
 
 @dataclass(frozen=True)
