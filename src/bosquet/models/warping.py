@@ -119,7 +119,8 @@ class WarpedGP:
         weights: Array | None = None,
         mean: bool = False,
     ) -> None:
-        self._covariance, self._X, self._z, self._noise = covariance, X, z, noise
+        self._covariance, self._X, self._z = covariance, X, z
+        self._noise = np.full(len(z), np.nan) if noise is None else noise
         self._weights = weights
         self._warp, self._value = WARPS[warp or "kumaraswamy"], _VALUES[warp or "kumaraswamy"]
         space = covariance.space
@@ -132,7 +133,9 @@ class WarpedGP:
             self.hyper = _with_mean(self.hyper, float(z.min()), float(z.max()))
         self._mean = mean
         # Rows that are not bent need not be sorted again for every theta.
-        self._unbent = None if self._warped else self._gp(X, 0.0)
+        self._unbent: AdditiveGP | None = None
+        if not self._warped:
+            self._unbent = self._gp(X, 0.0)
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array, float]:
         """theta of the covariance, log a, log b, and the mean."""
@@ -145,6 +148,8 @@ class WarpedGP:
         return own, Bent(self._warp, self._warped, log_a, log_b), mean
 
     def _gp(self, rows: Array, mean: float) -> AdditiveGP:
+        if self._unbent is not None:
+            return self._unbent.with_targets(self._z - mean, self._noise)
         return self._covariance.on_rows(rows, self._z - mean, self._noise, self._weights)
 
     def log_likelihood(self, theta: Array) -> tuple[float, Array]:
