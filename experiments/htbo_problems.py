@@ -127,7 +127,8 @@ def _compared(
     fewer = sum(mine[seed] < beside[seed] for seed in seeds)
     more = sum(mine[seed] > beside[seed] for seed in seeds)
     p = binomtest(fewer, fewer + more).pvalue if fewer + more else 1.0
-    return f"{fewer}, {more} of {len(seeds)} (p = {p:.2f})"
+    p_text = f"p = {p:.2f}" if p >= 0.005 else "p < 0.01"
+    return f"{fewer}, {more} of {len(seeds)} ({p_text})"
 
 
 def gap(run: Run) -> float:
