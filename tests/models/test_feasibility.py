@@ -176,6 +176,20 @@ def test_of_very_many_trials_some_choose_weights_and_some_vote(monkeypatch):
     assert after < before
 
 
+def test_a_search_is_told_that_resting_branches_hardly_work():
+    space = bq.Space({"m": bq.Choice({"a": {"x": bq.Float(0, 1)}, "b": {}})})
+    X = space.to_unit([{"m": "a", "x": 0.2}, {"m": "b"}, {"m": "b"}])
+    failed = np.array([False, True, True])
+    node = space.path({"m": "b"})[-1]
+    plain, patient = (Feasibility(space, X, failed, frozenset(r)) for r in ((), (node,)))
+    for config, less in (({"m": "a", "x": 0.4}, 0.0), ({"m": "b"}, feasibility.RESTS)):
+        row, path = space.to_unit([config]), space.path(config)
+        change = patient.log_probability(row, path) - plain.log_probability(row, path)
+        np.testing.assert_allclose(change, less)
+        with_gradient = patient.log_probability_with_gradient(row, path)[0]
+        np.testing.assert_allclose(with_gradient, patient.log_probability(row, path))
+
+
 def test_a_branch_that_failed_at_first_is_tried_again():
     space = bq.Space(
         {"m": bq.Choice({"good": {"x": bq.Float(0, 1)}, "moody": {"y": bq.Float(0, 1)}})}
@@ -193,7 +207,7 @@ def test_a_branch_that_failed_at_first_is_tried_again():
 
     by_model = bq.strategies.AddTree(explore_every=None)
     result = bq.minimize(
-        objective, space, n_trials=40, strategy=by_model, seed=0, callbacks=recovered
+        objective, space, n_trials=40, strategy=by_model, seed=2, callbacks=recovered
     )
     assert len(result.history.failed) >= 3
     assert result.best_config["m"] == "moody"

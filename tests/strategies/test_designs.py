@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bosquet as bq
+from bosquet.data import History, Trial
 from bosquet.strategies.base import Task
 from bosquet.strategies.fresh import fresh_configs
 
@@ -52,6 +53,75 @@ def test_a_space_with_more_paths_than_floats_can_count():
         {f"c{i}": bq.Choice({o: {f"x{i}{o}": bq.Float(0, 1)} for o in "abc"}) for i in range(700)}
     )
     assert len(run(space, 2)) == 2
+
+
+def failing(space, n, broken, strategy="sobol"):
+    """How many trials a run has made, and failed, where ``broken(config)``."""
+    opt = bq.Optimizer(space, strategy, seed=0)
+    for _ in range(n):
+        trial = opt.ask()
+        if broken(trial.config):
+            opt.tell_failure(trial, "never works")
+        else:
+            x = np.array([v for v in trial.config.values() if isinstance(v, float)])
+            opt.tell(trial, float(np.sin(9 * x).sum() + np.sin(7 * x.prod())))
+    return len(opt.history.failed)
+
+
+BROKEN = bq.Space(
+    {
+        "m": bq.Choice(
+            {
+                "works": {f"x{i}": bq.Float(0, 1) for i in range(4)},
+                "broken": {"kind": bq.Choice({"a": {"y": bq.Float(0, 1)}, "b": {}})},
+            }
+        )
+    }
+)
+
+
+@pytest.mark.parametrize(("n", "most"), [(8, 4), (16, 5), (64, 7)])
+def test_what_has_only_failed_is_visited_again_when_trials_have_doubled(n, most):
+    found = failing(BROKEN, n, lambda config: config["m"] == "broken")
+    assert most - 1 <= found <= most
+
+
+def test_an_option_that_never_works_is_left_alone_beside_another_choice():
+    space = bq.Space(
+        {
+            "m": bq.Choice({o: {f"x{o}": bq.Float(0, 1)} for o in "abc"}),
+            "k": bq.Choice({o: {f"y{o}": bq.Float(0, 1)} for o in "pqr"}),
+        }
+    )
+    assert failing(space, 36, lambda config: config["k"] == "q") <= 7  # of 36, evenly 12
+
+
+def test_where_everything_fails_paths_are_visited_evenly():
+    space = bq.benchmarks.large_balanced(shared=True).space
+    assert failing(space, 16, lambda config: True) == 16
+    opt = bq.Optimizer(space, "sobol", seed=0)
+    for _ in range(16):
+        opt.tell_failure(opt.ask(), "never works")
+    assert set(Counter(space.path_label(t.config) for t in opt.history).values()) == {2}
+
+
+@pytest.mark.parametrize("strategy", ["auto", "tree-ei", "htbo", "independent"])
+def test_a_branch_that_never_works_costs_few_trials(strategy):
+    assert failing(BROKEN, 30, lambda config: config["m"] == "broken", strategy) <= 6
+
+
+def test_a_node_rests_until_trials_have_doubled():
+    node = BROKEN.path({"m": "broken", "kind": "b"})
+    works = {"m": "works"} | {f"x{i}": 0.5 for i in range(4)}
+    ended = [Trial(0, works, "complete", 1.0)]
+    ended += [Trial(i, {"m": "broken", "kind": "b"}, "failed", reason="no") for i in (1, 2)]
+    assert Task(BROKEN, History(BROKEN, ended)).resting == set(node[1:])
+    ended.append(Trial(3, works, "complete", 1.0))
+    assert not Task(BROKEN, History(BROKEN, ended)).resting
+    pending = (Trial(4, {"m": "broken", "kind": "a", "y": 0.5}),)
+    again = Task(BROKEN, History(BROKEN, ended), pending).resting
+    assert again == {node[1]}
+    assert not Task(BROKEN, History(BROKEN, ended[1:3])).resting
 
 
 def test_the_design_fills_the_space_better_than_chance():

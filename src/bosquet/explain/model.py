@@ -20,8 +20,7 @@ from bosquet.explain.importance import Importance, importance_of
 from bosquet.explain.mixture import Mixture, interval_levels
 from bosquet.space.tree import Dimension, Path
 from bosquet.strategies import Strategy
-from bosquet.strategies.base import Task
-from bosquet.strategies.choosing import feasibility_of
+from bosquet.strategies.choosing import failures_of
 from bosquet.text import did_you_mean, listed
 from bosquet.threads import one_thread
 
@@ -171,7 +170,7 @@ class Model:
     def _best_by_branch(self, level: float) -> list[BranchBest]:
         data = self.history.dataset()
         of_path = self.space.tree.rows_by_path(data.X)
-        feasibility = feasibility_of(Task(self.space, self.history))
+        feasibility = failures_of(self.history)
         known = Known(float(data.y.min()), self._sign, feasibility)
         found = []
         for path in self._paths():

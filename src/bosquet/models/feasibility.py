@@ -12,7 +12,8 @@ nearness:
 What its neighbours predict has a small vote, what surprises has a large one: successes nearby do
 not outvote a failure at the very spot. The weights of the variables, and s, maximise the evidence
 times a prior, so that a variable that does not decide where evaluations fail is soon left out. No
-region is given up for ever: where nothing is left to gain elsewhere, the search returns.
+region is given up for ever: where nothing is left to gain elsewhere, the search returns; to a
+branch in which nothing has succeeded, when it has rested (`Task.resting`).
 """
 
 from __future__ import annotations
@@ -37,15 +38,21 @@ SCALE, SCALE_SD = float(np.log(6.0)), 1.5  # log s: edges may be sharp, or failu
 LENGTH, LENGTH_SD = float(np.log(0.5)), 1.0  # log length-scale over the root of their number
 MISMATCH, MISMATCH_SD = float(np.log(2.0)), 1.0  # log squared distance of two options
 _ITERATIONS = 30
+RESTS = math.log(1e-6)  # what is added to log P(success) on a path through a resting node
 CHOOSING = 64  # successes, and as many failures, by which weights are chosen
 VOTING = 1000  # successes, and as many failures, that vote
 
 
 class Feasibility:
-    """P(success) from rows that succeeded and rows that failed."""
+    """P(success) from rows that succeeded and rows that failed.
 
-    def __init__(self, space: Space, X: Array, failed: Bools) -> None:
-        self._space = space
+    With ``resting`` nodes it is what a search is to believe: that paths through them hardly work.
+    """
+
+    def __init__(
+        self, space: Space, X: Array, failed: Bools, resting: frozenset[int] = frozenset()
+    ) -> None:
+        self._space, self._resting = space, resting
         category = np.array(
             [d.parameter.is_category or d.parameter.is_branching for d in space.dimensions]
         )
@@ -64,7 +71,11 @@ class Feasibility:
     def log_probability(self, X: Array, path: Sequence[int]) -> Array:
         """log P(success) at rows that lie on one path."""
         nearness = self._on(tuple(path)).nearness(X)
-        return np.asarray(scipy.special.log_expit(self._prior + nearness @ self._votes))
+        odds = self._prior + nearness @ self._votes
+        return np.asarray(scipy.special.log_expit(odds) + self._rests(path))
+
+    def _rests(self, path: Sequence[int]) -> float:
+        return 0.0 if self._resting.isdisjoint(path) else RESTS
 
     def log_probability_with_gradient(self, X: Array, path: Sequence[int]) -> tuple[Array, Array]:
         """`log_probability`, and its derivatives by the ordered coordinates: (m, d)."""
@@ -76,7 +87,7 @@ class Feasibility:
         gaps = X[:, own] * pull.sum(axis=1)[:, None] - pull @ self._X[:, own]
         gradient = np.zeros_like(X)
         gradient[:, own] = -gaps * self.weights[own]
-        return np.asarray(scipy.special.log_expit(odds)), gradient
+        return np.asarray(scipy.special.log_expit(odds) + self._rests(path)), gradient
 
     def _squared(self, rows: Array, weights: Array) -> Array:
         """Squared distances of rows of any paths from all trials."""

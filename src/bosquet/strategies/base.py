@@ -27,6 +27,7 @@ from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.fresh import fresh_configs
 
 COUNTED_PATHS = 128  # up to here a design counts visits by path, beyond it by option
+_HOPELESS = 40  # failures without a success; more change nothing
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,27 @@ class Task:
         """Unit vectors of all trials, ended or pending."""
         return np.vstack([self.history.units, self.pending_rows])
 
+    @cached_property
+    def failed_alone(self) -> Index:
+        """By node: how many trials failed or are pending where none succeeded, else 0.
+
+        All are 0 as long as nothing has succeeded anywhere.
+        """
+        states = np.array([trial.state for trial in (*self.history.trials, *self.pending)])
+        active = self.space.tree.node_activity(self.visited)
+        succeeded, failed = (active[states == state] for state in ("complete", "failed"))
+        alone = failed.any(axis=0) & ~succeeded.any(axis=0) & bool(len(succeeded))
+        return np.where(alone, active.sum(axis=0), 0)
+
+    @cached_property
+    def resting(self) -> frozenset[int]:
+        """Nodes where f trials failed and none succeeded, until there are 2^f trials in all.
+
+        A branch that never works is so tried again whenever the number of trials has doubled.
+        """
+        rests = as_visits(self.failed_alone) >= max(len(self.visited), 1)
+        return frozenset(np.flatnonzero(rests).tolist())
+
     def left(self, taken: Collection[Key]) -> list[Config]:
         """The candidates that are not taken.
 
@@ -75,6 +97,15 @@ class Task:
         if self.candidates is None:
             return []
         return [self.candidates.configs[i] for i in np.flatnonzero(self.candidates.free(taken))]
+
+
+def as_visits(failures: Index) -> Index:
+    """As how many visits failures count where nothing succeeded: each as one more than all before.
+
+    Args:
+        failures: their number.
+    """
+    return np.asarray(2 ** np.minimum(failures, _HOPELESS) - 1)
 
 
 @dataclass(frozen=True)
@@ -265,9 +296,10 @@ def design(
 ) -> list[Proposal]:
     """Space-filling proposals that visit every path equally often, least visited ones first.
 
-    Coordinates follow the scrambled Sobol sequence of the run's seed, at the trial's number.
-    Of the paths visited least, those whose options have been seen least come first. With very many
-    paths, it is the options of each choice that are visited evenly.
+    Coordinates follow the scrambled Sobol sequence of the run's seed, at the trial's number. Of the
+    paths visited least, those whose options have been seen least come first. With very many paths,
+    it is the options of each choice that are visited evenly. What has only failed counts as visited
+    more often (`as_visits`).
 
     With ``defaults_first``, coordinates are the declared defaults, or the middle of a range, until
     every branch has been seen: a good branch is then not judged by an unlucky draw. Categories
@@ -337,13 +369,19 @@ def _near(
 
 
 class _Visits:
-    """How often each path, and each option of a choice, has been tried."""
+    """How often each path, and each option of a choice, has been tried.
+
+    Failures where nothing succeeded count as more (`as_visits`), shared among the paths there: what
+    never works is soon left alone.
+    """
 
     def __init__(self, task: Task) -> None:
         self._tree = task.space.tree
         self._space = task.space
         self._rows = task.visited
-        self._by_node = self._tree.node_activity(task.visited).sum(axis=0)
+        self._alone = as_visits(task.failed_alone)
+        visits = self._tree.node_activity(task.visited).sum(axis=0)
+        self._by_node = np.maximum(self._alone, visits)
         self._by_path = Counter(self._tree.paths_of_rows(task.visited))
 
     @property
@@ -369,8 +407,13 @@ class _Visits:
                 least[d.index] = int(np.argmin(counts))
         return least
 
-    def of(self, paths: Sequence[Path]) -> Index:
-        return np.array([self._by_path[path] for path in paths])
+    def of(self, paths: Sequence[Path]) -> Array:
+        visits = np.array([float(self._by_path[path]) for path in paths])
+        if self._alone.any() and self._tree.n_paths <= COUNTED_PATHS:
+            through = Counter(node for path in self._tree.paths() for node in path)
+            share = np.array([self._alone[i] / max(through[i], 1) for i in range(len(self._alone))])
+            visits = np.maximum(visits, [share[list(path)].max() for path in paths])
+        return visits
 
     def least(self, rng: np.random.Generator) -> list[dict[int, int]]:
         """Options of the branching choices, for paths in the order in which to try them."""
@@ -380,7 +423,8 @@ class _Visits:
         options = np.zeros(len(paths))
         if self._tree.n_paths > self._tree.cover:  # of paths side by side, the freshest options
             options = np.array([float(self._by_node[list(path)].sum()) for path in paths])
-        order = np.lexsort((rng.random(len(paths)), options, self.of(paths)))
+        own = np.array([self._by_path[path] for path in paths])
+        order = np.lexsort((rng.random(len(paths)), options, own, self.of(paths)))
         return [self._tree.options_of(paths[i]) for i in order]
 
     def _least_options(self, rng: np.random.Generator) -> dict[int, int]:

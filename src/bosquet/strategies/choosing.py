@@ -175,11 +175,16 @@ def incumbent(fitted: Fitted[P], X: Array, *, observed: bool = False) -> tuple[f
 
 
 def feasibility_of(task: Task) -> Feasibility | None:
+    """Where a search is to expect failures; None while there are none."""
+    return failures_of(task.history, task.resting)
+
+
+def failures_of(history: History, resting: frozenset[int] = frozenset()) -> Feasibility | None:
     """The model of where trials fail; None while none has."""
-    if not task.history.failed:
+    if not history.failed:
         return None
-    failed = np.array([trial.state == "failed" for trial in task.history.trials])
-    return Feasibility(task.space, task.history.units, failed)
+    failed = np.array([trial.state == "failed" for trial in history.trials])
+    return Feasibility(history.space, history.units, failed, resting)
 
 
 def places_of(task: Task) -> GoodPlaces:
