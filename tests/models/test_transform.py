@@ -29,3 +29,17 @@ def test_the_slope_of_a_scale_is_its_derivative():
     scale = Scale.of(y, 0.5)
     slope = (scale.to_z(y + 1e-6) - scale.to_z(y - 1e-6)) / 2e-6
     np.testing.assert_allclose(scale.with_slope(y)[1], slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("lam", LAMBDAS)
+def test_beyond_the_values_a_scale_is_no_steeper_than_at_their_ends(lam):
+    y = np.array([-2.0, -0.5, 0.1, 0.3, 1.0, 4.0])
+    scale = Scale.of(y, lam)
+    z = np.linspace(*scale.to_z(np.array([y[0], y[-1]])) + np.array([-20.0, 20.0]), 400)
+    values = scale.to_y(z)
+    np.testing.assert_allclose(scale.to_z(values), z, atol=1e-8)
+    steepness = np.diff(values) / np.diff(z)
+    ends = 1.0 / scale.with_slope(y[[0, -1]])[1]
+    assert (steepness > 0).all()
+    assert (steepness[values[1:] <= y[0]] <= ends[0] * (1 + 1e-9)).all()
+    assert (steepness[values[:-1] >= y[-1]] <= ends[1] * (1 + 1e-9)).all()

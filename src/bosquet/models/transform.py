@@ -47,7 +47,11 @@ class Targets:
 
 @dataclass(frozen=True)
 class Scale:
-    """The map between values y and targets z that given values define; increasing."""
+    """The map between values y and targets z that given values define; increasing.
+
+    Beyond the lowest and the highest of these it runs no steeper from z to y than there, where the
+    transform would be an exponential function: a model that is unsure believes in no huge values.
+    """
 
     exponent: int
     centre: float
@@ -55,27 +59,48 @@ class Scale:
     lam: float
     middle: float
     width: float
+    ends: tuple[float, float]
+    """The lowest and the highest value, standardised."""
 
     @classmethod
     def of(cls, y: Array, lam: float = 1.0) -> Scale:
         e = exponent(y)
         y = np.ldexp(y, -e)
         centre, spread = moments(y)
-        t, _ = yeo_johnson((y - centre) / spread, lam)
-        return cls(e, centre, spread, lam, *moments(t))
+        s = (y - centre) / spread
+        t, _ = yeo_johnson(s, lam)
+        return cls(e, centre, spread, lam, *moments(t), (float(s.min()), float(s.max())))
 
     def to_z(self, y: Array) -> Array:
-        return self.with_slope(y)[0]
+        s = self._standardised(y)
+        t, _ = yeo_johnson(s, self.lam)
+        low, high = (at + (s - end) * np.exp(slope) for end, at, slope in self._tangents)
+        t = np.where(s < self.ends[0], np.minimum(t, low), t)
+        t = np.where(s > self.ends[1], np.maximum(t, high), t)
+        return np.asarray((t - self.middle) / self.width)
 
     def with_slope(self, y: Array) -> tuple[Array, Array]:
         """The targets, and their derivative by y in units of two to the power of the exponent."""
-        s = (np.ldexp(y, -self.exponent) - self.centre) / self.spread
-        t, log_slope = yeo_johnson(s, self.lam)
+        t, log_slope = yeo_johnson(self._standardised(y), self.lam)
         return (t - self.middle) / self.width, np.exp(log_slope) / (self.spread * self.width)
 
     def to_y(self, z: Array) -> Array:
-        s = undo_yeo_johnson(self.middle + self.width * np.asarray(z), self.lam)
+        t = self.middle + self.width * np.asarray(z)
+        with np.errstate(over="ignore"):
+            s = undo_yeo_johnson(t, self.lam)
+        low, high = (end + (t - at) * np.exp(-slope) for end, at, slope in self._tangents)
+        s = np.where(s < self.ends[0], np.maximum(s, low), s)
+        s = np.where(s > self.ends[1], np.minimum(s, high), s)
         return np.ldexp(self.centre + self.spread * s, self.exponent)
+
+    def _standardised(self, y: Array) -> Array:
+        return np.asarray((np.ldexp(y, -self.exponent) - self.centre) / self.spread)
+
+    @property
+    def _tangents(self) -> list[tuple[float, float, float]]:
+        """At both ends: the end, what it becomes, and the logarithm of the slope."""
+        ends = np.array(self.ends)
+        return list(zip(self.ends, *(p.tolist() for p in yeo_johnson(ends, self.lam)), strict=True))
 
 
 def transform(y: Array, noise: Array, lam: float = 1.0) -> Targets:
