@@ -35,7 +35,8 @@ def test_the_slope_of_a_scale_is_its_derivative():
 def test_beyond_the_values_a_scale_is_no_steeper_than_at_their_ends(lam):
     y = np.array([-2.0, -0.5, 0.1, 0.3, 1.0, 4.0])
     scale = Scale.of(y, lam)
-    z = np.linspace(*scale.to_z(np.array([y[0], y[-1]])) + np.array([-20.0, 20.0]), 400)
+    low, high = scale.to_z(y[[0, -1]])
+    z = np.linspace(low - 20.0, high + 20.0, 400)
     values = scale.to_y(z)
     np.testing.assert_allclose(scale.to_z(values), z, atol=1e-8)
     steepness = np.diff(values) / np.diff(z)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from bosquet import Choice, Float, Int, Space
+from bosquet import Choice, Float, Int, Space, SpaceError
 from tests.space.strategies import relaxed, spaces
 
 SVM, NET = Float(1e-3, 1e3, log=True), Int(1, 9)
@@ -65,3 +65,16 @@ def test_keys_values_and_items_are_those_of_the_dimensions(space: Space) -> None
     assert dict(space.items()) == {name: space[name] for name in names}
     for dimension in space.dimensions:
         assert dimension.name in space
+
+
+def test_a_space_is_extended_by_its_declaration_and_not_by_its_qualified_names(
+    space: Space,
+) -> None:
+    longer = Space({**dict(space.parameters), "new": Float(0, 1)})
+    assert list(longer) == [*space, "new"]
+    with pytest.raises(
+        SpaceError, match=r"qualified name of .*once more.*begin with dict\(space.parameters"
+    ):
+        Space({**space, "new": Float(0, 1)})
+    with pytest.raises(SpaceError, match=r"not Space .*; give dict\(space.parameters\)"):
+        Choice({"a": space, "b": {}})

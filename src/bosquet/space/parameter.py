@@ -249,8 +249,10 @@ def _positions(group: tuple[Any, ...], position: Mapping[Option, int]) -> tuple[
 def named_parameters(subspace: Any, where: str) -> tuple[tuple[str, Parameter], ...]:
     """The named parameters of a (sub-)space, checked."""
     if not isinstance(subspace, Mapping):
+        of_a_space = hasattr(subspace, "parameters") and hasattr(subspace, "tree")
         raise SpaceError(
             f"{where} must be a dict of parameters, not {type(subspace).__name__} {subspace!r}"
+            + "; give dict(space.parameters)" * of_a_space
         )
     for name, parameter in subspace.items():
         if not isinstance(name, str) or not name:

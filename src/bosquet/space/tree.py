@@ -144,6 +144,14 @@ class Tree:
         return f"{choice.name} in ({listed(map(repr, options))})"
 
     def _check_names(self) -> None:
+        for name, dimension in self.by_qualified_name.items():
+            twins = self.by_name.get(name, ())
+            if name != dimension.name and any(t.parameter is dimension.parameter for t in twins):
+                raise SpaceError(
+                    f"{name!r}, the qualified name of {dimension.name!r}, is declared once more, "
+                    "as if it were always there; to extend a space, begin with "
+                    "dict(space.parameters), which has no qualified names"
+                )
         for name, dimensions in self.by_name.items():
             chains = [
                 {link.choice: set(link.options) for link in self.conditions(d.node)}
