@@ -189,6 +189,19 @@ def test_caps(max_clique, max_treewidth):
     assert len(edges) >= 5
 
 
+def test_without_caps_all_variables_may_be_one_clique():
+    """As published: groups of any size, and triangulations of any width."""
+    space = box(6)
+    X, z = draw(space, edges_of([range(6)]), 60, 0, length=0.8)
+    likelihood = GraphLikelihood(space, X, z, np.full(60, np.nan), "se")
+    start = GraphState((), (0.8,) * 6, 1e-4)
+    learning = GraphLearning(
+        edge_probability=0.99, likelihoods=300, max_clique=None, max_treewidth=None
+    )
+    edges = learn_graph(space, likelihood, start, learning, np.random.default_rng(0)).state.edges
+    assert maximal_cliques(range(6), edges) == [(0, 1, 2, 3, 4, 5)]
+
+
 def test_disjoint_groups():
     space = box(6)
     truth = [(0, 3), (1, 2, 5), (4,)]

@@ -195,6 +195,30 @@ def test_a_leaf_must_earn_its_hyperparameters(leaf_only):
     assert all(leaf.own for leaf in everyone.leaves)
 
 
+def test_what_leaves_have_in_common_is_computed_once():
+    """Leaves that keep the hyper-parameters of the root share its posterior and its densities."""
+    X, z = jagged(40)
+    covariance = Covariance(box(), *add_tree(box()))
+    calls = []
+
+    class Spy(SpaceGP):
+        def posterior(self, theta):
+            calls.append(("posterior", *theta))
+            return super().posterior(theta)
+
+        def leave_one_out(self, theta):
+            calls.append(("left out", *theta))
+            return super().leave_one_out(theta)
+
+    def make(rows, weights):
+        return Spy(covariance, X[rows], z[rows], None, weights)
+
+    gp = TreedGP(lambda: Cart(box(), X, z), make, np.full(40, np.nan), earned=True)
+    leaves = gp.posterior(gp.fit([gp.hyper.mean])[0]).leaves
+    assert sum(not leaf.own for leaf in leaves) > 1
+    assert len(calls) == len(set(calls))
+
+
 # -- many rows -------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bosquet as bq
-from bosquet.data import History
+from bosquet.data import History, Trial
 from bosquet.graphs import edges_of
 from bosquet.models.graph_learning import learn_graph
 from bosquet.search.tree_path import PathSearch
@@ -151,6 +151,10 @@ def test_the_paper_s_bound():
     strategy = Additive.paper()
     task = Task(space, History(space, run(space, strategy, n=14)))
     assert strategy.bound(task).beta == pytest.approx(0.5 * np.log(2 * 5))
+    for n, t in ((10, 1), (11, 2), (40, 31)):
+        trials = [Trial(i, c, "complete", 0.0) for i, c in enumerate(space.sample(0, n))]
+        beta = strategy.bound(Task(space, History(space, trials))).beta
+        assert beta == pytest.approx(0.5 * np.log(2 * t))
 
 
 def test_message_passing_finds_what_a_search_by_rows_does_not():

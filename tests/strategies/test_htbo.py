@@ -9,12 +9,14 @@ import bosquet as bq
 from bosquet.acquisition.base import LogEI
 from bosquet.data import History, Trial
 from bosquet.models.transform import Targets
+from bosquet.models.treed import TreedGP
 from bosquet.search.tree_path import PathSearch
 from bosquet.strategies import HTBO, AddTree, FlatGP, Task
 from bosquet.strategies import htbo as module
 from bosquet.strategies.candidates import Candidates
 from bosquet.strategies.choosing import Ask
 from bosquet.strategies.fitting import Setting
+from bosquet.strategies.htbo import sobol_grid
 
 
 def rough(config):
@@ -172,6 +174,44 @@ def test_the_grid_covers_all_paths_and_what_is_near_the_best():
         assert (space.tree.node_activity(X)[:, list(path)]).all()
     best = space.path(space.from_unit(good[0]))
     assert np.abs(rows[best][:10] - good[0]).max() < 0.01
+
+
+def test_the_grid_is_what_the_paper_looks_at(monkeypatch):
+    """Without the climb from its best rows a proposal is one of them."""
+    monkeypatch.setattr(PathSearch, "polish", lambda self, found, rng: found)
+    monkeypatch.setattr(module, "_GRID", 64)
+    grids = []
+
+    def spy(*arguments):
+        grids.append(sobol_grid(*arguments))
+        return grids[-1]
+
+    monkeypatch.setattr(module, "sobol_grid", spy)
+    x = asked(interval(), rough, 14, HTBO.paper()).config["x"]
+    assert np.abs(grids[0][(0,)][:, 0] - x).min() < 1e-9
+    asked(interval(), rough, 14, HTBO())
+    assert len(grids) == 1
+
+
+def test_many_trials_have_limits_unless_all_is_to_be_exact(monkeypatch):
+    """About twelve leaves at most, fits to 250 trials, predictions from 400."""
+    made = []
+
+    class Spy(TreedGP):
+        def __init__(self, grow, *arguments, **options):
+            made.append((grow(), options["limits"]))
+            super().__init__(grow, *arguments, **options)
+
+    monkeypatch.setattr(module, "TreedGP", Spy)
+    X = np.random.default_rng(0).random((600, 1))
+    targets = Targets(np.sin(40 * X[:, 0]), np.full(600, np.nan), 0.0)
+    for strategy in (HTBO(), HTBO(exact=True)):
+        strategy.model_on(interval(), X, targets, Setting("matern52"))
+    (ours, limits), (exact, none) = made
+    assert (limits.leaves, limits.fitted, limits.factored) == (12, 250, 400)
+    assert (none.leaves, none.fitted, none.factored) == (None, None, None)
+    assert min(len(leaf.cell.rows) for leaf in ours.leaves) >= 50
+    assert len(exact.leaves) > 12 >= len(ours.leaves) > 2
 
 
 def test_known_noise_counts_by_leaf(seen):

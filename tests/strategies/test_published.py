@@ -11,23 +11,24 @@ from bosquet.acquisition.base import LogEI
 from bosquet.acquisition.lognormal import LognormalEI
 from bosquet.data import History, Trial
 from bosquet.models.covariance import SpaceGP
-from bosquet.models.forest import log_costs
+from bosquet.models.forest import Forest, log_costs
 from bosquet.models.graph_learning import GraphLearning
 from bosquet.models.plain import plain
 from bosquet.models.transform import transform
-from bosquet.models.treed import NO_LIMITS, TreedGP
+from bosquet.models.treed import NO_LIMITS, PathLikelihood, TreedGP
 from bosquet.search.subregion import subregion
 from bosquet.space.sobol import sobol
 from bosquet.strategies import HTBO, Additive, AddTree, BOinG, BOinGPlus, Task, TreeEI, Turbo, get
 from bosquet.strategies import boing as boing_module
 from bosquet.strategies import htbo as htbo_module
 from bosquet.strategies import turbo as turbo_module
-from bosquet.strategies.choosing import first_free
+from bosquet.strategies.choosing import Ask, first_free
 from bosquet.strategies.fitting import Setting
 from bosquet.strategies.local import improve
 from bosquet.strategies.published import SMAC, TURBO, Noisy, Textbook, fit_published
 from bosquet.strategies.turbo import trust_region
 from bosquet.testing import STRATEGY_CHECKS
+from tests.support import present
 
 
 def box(d=2):
@@ -100,7 +101,62 @@ def test_noise_is_part_of_the_variance():
     np.testing.assert_allclose(noisy.on_path((0,)).moments_with_gradients(data.X)[:2], expected)
 
 
+@pytest.fixture
+def starts(monkeypatch):
+    """Of every fit of a Gaussian process, where it started."""
+    starts = []
+    fit = SpaceGP.fit
+
+    def spy(self, given, max_iterations=200):
+        starts.append((np.array(given), self.hyper))
+        return fit(self, given, max_iterations)
+
+    monkeypatch.setattr(SpaceGP, "fit", spy)
+    return starts
+
+
+# -- Add-Tree --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("strategy", "n"), [(AddTree.paper(), 5), (AddTree.released(), 2)])
+def test_add_tree_is_fitted_from_random_starts(strategy, n, starts):
+    """All over the bounds, in every ask others, and none of them where the last fit ended."""
+    task = known()
+    data, rng = task.history.dataset(), np.random.default_rng(0)
+    for _ in range(3):
+        memory = strategy.fit(task, data, rng).memory
+        *others, last = task.history.trials
+        task = Task(task.space, History(task.space, [*others, replace(last, memory=memory)]))
+    drawn = np.vstack([given for given, _ in starts])
+    assert [len(given) for given, _ in starts] == [n] * 3
+    assert len({*drawn[:, 0].tolist()}) == 3 * n
+    hyper = starts[0][1]
+    assert np.ptp((drawn - hyper.lower) / (hyper.upper - hyper.lower)) > 0.6
+
+
+def test_add_tree_is_fitted_by_maximum_likelihood_alone():
+    """No priors and no ties; the released code has no variances to fit, and no noise."""
+    space = bq.benchmarks.small_balanced(shared=True).space
+    for strategy, kinds in ((AddTree.paper(), 2), (AddTree.released(), 1)):
+        hyper = strategy.covariance(space, Setting("se")).hyper
+        assert np.isinf(hyper.sd).all()
+        assert (hyper.matrix.sum(axis=1) <= 1).all()  # of thetas in one eta
+        assert (hyper.matrix.sum(axis=0) == 1).all()  # of etas with one theta
+        assert sum(name != "noise" for name in hyper.names) == 6 * kinds
+
+
 # -- BOinG -----------------------------------------------------------------------------------
+
+
+def test_every_fit_of_boing_has_ten_starts(starts):
+    """On all trials, on those inside, and with inducing points; fits before do not matter."""
+    task = known(40)
+    data, strategy = task.history.dataset(), BOinG.paper()
+    inside = data.X[:, 0] < 0.5
+    Textbook.paper().fit(task, data, np.random.default_rng(0))
+    for one in (strategy, replace(strategy, model="local"), replace(strategy, model="full")):
+        one.local_model(task, data, inside)
+    assert [len(given) for given, _ in starts] == [10] * 4
 
 
 @pytest.mark.parametrize("make", [BOinG.paper, BOinGPlus.paper])
@@ -171,12 +227,20 @@ def test_the_local_level_is_the_authors(monkeypatch):
     np.testing.assert_array_equal(widths, region.upper - region.lower)
 
 
-def test_the_forest_grows_as_the_authors_do():
+def test_the_forest_grows_as_the_authors_do(monkeypatch):
     """Ten trees, leaves of one trial, all columns looked at, and the spread of the trees alone."""
+    asked = []
+
+    def spy(*arguments, **options):
+        asked.append(options)
+        return Forest(*arguments, **options)
+
+    monkeypatch.setattr(boing_module, "Forest", spy)
     task = known(30)
     data, strategy = task.history.dataset(), BOinG.paper()
     forest = strategy.forest(task, data, np.random.default_rng(0))
     assert len(forest.trees) == 10
+    assert asked == [{"least_in_leaf": 1, "columns_per_split": 1.0}]
     for tree in forest.trees:
         leaf = tree.children_left == -1
         np.testing.assert_allclose(tree.impurity[leaf], 0.0, atol=1e-12)
@@ -401,6 +465,48 @@ def test_htbo_has_a_mean_a_leaf_beta_warps_and_no_limits(monkeypatch):
         HTBO(model="paper")
 
 
+@pytest.mark.parametrize("warp", [False, True])
+def test_cold_fits_of_htbo_have_three_starts(warp):
+    """The prior's, and as the page says from short length-scales and from much noise."""
+    task = known()
+    data = task.history.dataset()
+    strategy = replace(HTBO.paper(), warp=warp)
+    targets = transform(data.y, data.noise)
+    model = strategy.model_on(task.space, data.X, targets, Setting("matern52"))
+    at = {name: i for i, name in enumerate(model.hyper.names)}
+    short, loud = (start - model.hyper.mean for start in model.starts)
+    assert [name for name in at if loud[at[name]]] == ["noise"]
+    assert model.starts[1][at["noise"]] == pytest.approx(np.log(0.1))
+    changed = [name for name in at if short[at[name]]]
+    assert all(name.startswith("length") for name in changed)
+    assert short.min() == pytest.approx(-np.log(10))
+
+
+def test_samples_of_htbo_are_256_and_all_of_them_decide(monkeypatch):
+    """In every leaf; the search may look at some of them first."""
+    asked = []
+
+    def drawn(self, n, rng):
+        asked.append(n)
+        return self.hyper.mean + 0.3 * rng.standard_normal((n, len(self.hyper.mean)))
+
+    monkeypatch.setattr(PathLikelihood, "sample", drawn)
+    monkeypatch.setattr(htbo_module, "_GRID", 500)
+    task = known(14)
+    data, strategy = task.history.dataset(), replace(HTBO.paper(), inference="mcmc")
+    rng = np.random.default_rng(0)
+    fitted = strategy.fit(task, data, rng)
+    leaves = fitted.posterior.leaves
+    assert len(leaves) == len(asked) > 1
+    assert set(asked) == {256} == {len(leaf.samples) for leaf in leaves}
+    best = float(fitted.z.min())
+    found = present(strategy.next(Ask(task, fitted, best, data.X, task.taken, rng)))
+    x = task.space.to_unit([found.config])
+    beliefs = leaves[fitted.posterior.tree.leaf_of(x)[0]].on_path((0,))
+    values = [LogEI(best, 0.0).value(*belief.moments(x))[0] for belief in beliefs]
+    assert found.value == pytest.approx(np.log(np.mean(np.exp(values))))
+
+
 def test_the_mean_differs_from_leaf_to_leaf():
     """Far from its rows a leaf expects its own level."""
     space = box(1)
@@ -436,6 +542,13 @@ def test_nothing_that_our_defaults_add_is_in_a_published_version(published):
     assert first != space.from_unit(np.full((1, 2), 0.5))[0]
 
 
+BOING = {
+    "model": "lgpga",
+    "log_cost": True,
+    "local_targets": True,
+    "points_per_dimension": 5,
+    "published": True,
+}
 SETTINGS: dict[str, dict[str, Any]] = {
     "add-tree.paper": {"acquisition": "node-ucb", "model": "paper", "restarts": 5, "beta": None},
     "add-tree.released": {"acquisition": "ucb", "model": "released", "restarts": 2, "beta": 25.0},
@@ -445,6 +558,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "leaf": "own",
         "search": "two-step",
         "k": 1,
+        "anchors": None,
         "refine_shared": False,
         "model": "paper",
         "kernel": "matern52",
@@ -454,6 +568,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "model": "paper",
         "graph": "learned",
         "residual": False,
+        "max_eval": None,
         "learning": GraphLearning(
             edge_probability=0.5,
             likelihoods=200,
@@ -467,13 +582,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "least": 5,
         "leaf_only": False,
         "earned": False,
+        "inference": "map",
+        "warp": False,
         "search": "grid",
         "exact": True,
         "model": "paper",
         "kernel": "matern52",
     },
-    "boing.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
-    "boing+.paper": {"log_cost": True, "points_per_dimension": 5, "published": True},
+    "boing.paper": BOING,
+    "boing+.paper": BOING,
     "turbo.paper": {
         "acquisition": "thompson",
         "most_points": 5000,

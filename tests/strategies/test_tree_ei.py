@@ -48,6 +48,15 @@ def test_the_papers_algorithm_optimises_its_own_example():
     assert len(first) == 4  # one candidate per path
 
 
+@pytest.mark.parametrize(("n_choices", "n"), [(1, 3), (3, 27), (4, 64)])
+def test_the_paper_begins_with_a_trial_on_every_path(n_choices, n):
+    """64 at most, where paths are more."""
+    space, paper = bq.benchmarks.and_or(n_choices).space, TreeEI.paper()
+    assert paper.initial_trials(space) == n
+    first = bq.Optimizer(space, paper, seed=0).ask(n)
+    assert len({space.path(trial.config) for trial in first}) == n
+
+
 def test_eq_6_in_anchor_points():
     opt = run(bq.benchmarks.small_balanced(shared=True), replace(TreeEI.paper(), anchors=50), 12)
     shared = [t.config.get("r8", t.config.get("r9")) for t in opt.history.trials[4:]]
