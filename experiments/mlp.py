@@ -61,7 +61,7 @@ parameters of `MLPClassifier` there are. *shared* declares once what several dep
 both. The value is the error on a fixed fifth of the rows. At most 1,000 rows are trained on, for
 at most 200 epochs; a network that needs more than 10 seconds of CPU, or diverges, has error 1.
 
-`tree-ei.paper` is the paper's `tree`. "plain" are `independent`, `arc` and one Gaussian process of
+`tree-ei.paper` is our version of the paper's `tree`. "plain" are `independent`, `arc` and one Gaussian process of
 this package without what its defaults add, as on [the trees](paper-trees.md); `add-tree`
 and `auto` are defaults. The paper has 45 data sets and 85 iterations, and its own `arc`, SMAC and
 GPyOpt.
@@ -130,7 +130,7 @@ def page(runs: Sequence[Run]) -> str:
     n_sets = sum(per_set[problem_name(dataset, True)] > 0 for dataset in DATASETS)
     n_seeds = max(per_set.values(), default=0)
     text = HEAD.format(
-        short=f"{n_sets} of {len(DATASETS)} data sets, at most {n_seeds} seeds (5 were wanted)"
+        short=f"{n_sets} of {len(DATASETS)} data sets, {n_seeds} of 5 seeds"
     )
     for topology, methods in METHODS.items():
         same = [run for run in runs if topology_of(run) == topology and run.job.method in methods]

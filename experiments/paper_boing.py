@@ -154,7 +154,8 @@ Lunar Lander, and does not name the problem of D.4; CartPole had 100 evaluations
 here, with their minima moved: only D.3 has the problems of the paper. `TuRBO_4` restarts at a
 length of 2^-4; `RF_TuRBO` is `boing+.paper` whose TuRBO never hands back. D.4 was cut to 200
 evaluations: its figure shows the end of a longer run, as Figures 8 and 10 do, which have 500
-evaluations and more. Lunar Lander has two seeds so far, ten are wanted.
+evaluations and more. Lunar Lander has two seeds, too few to
+compare.
 
 log10 distance to the minimum: median (quartiles) worst seed. Below each table, on how many seeds
 one is ahead of another that the supplement has behind it, with the one-sided Wilcoxon signed-rank

@@ -31,7 +31,7 @@ N_TRIALS = 40
 AFTER = (15, 20, 30, 40)
 WANTED = 15
 SHORT = f"""\
-**Still short**: {WANTED} seeds of every row are wanted; fewer decide nothing.
+**Still short**: fewer than {WANTED} seeds of some rows, which decide nothing.
 
 """
 
