@@ -61,10 +61,10 @@ parameters of `MLPClassifier` there are. *shared* declares once what several dep
 both. The value is the error on a fixed fifth of the rows. At most 1,000 rows are trained on, for
 at most 200 epochs; a network that needs more than 10 seconds of CPU, or diverges, has error 1.
 
-`tree-ei.paper` is our version of the paper's `tree`. "plain" are `independent`, `arc` and one Gaussian process of
-this package without what its defaults add, as on [the trees](paper-trees.md); `add-tree`
-and `auto` are defaults. The paper has 45 data sets and 85 iterations, and its own `arc`, SMAC and
-GPyOpt.
+`tree-ei.paper` is our version of the paper's `tree`. "plain" are `independent`, `arc` and one
+Gaussian process of this package without what its defaults add, as on [the trees](paper-trees.md);
+`add-tree` and `auto` are defaults. The paper has 45 data sets and 85 iterations, and its own `arc`,
+SMAC and GPyOpt.
 
 Ranks among runs with the same data set and seed, ties sharing theirs, are averaged over the seeds;
 ± two standard errors over the data sets. Only what every method has run counts.
@@ -129,9 +129,7 @@ def page(runs: Sequence[Run]) -> str:
     per_set = {p: len({r.job.seed for r in runs if r.job.problem == p}) for p in FACTORIES}
     n_sets = sum(per_set[problem_name(dataset, True)] > 0 for dataset in DATASETS)
     n_seeds = max(per_set.values(), default=0)
-    text = HEAD.format(
-        short=f"{n_sets} of {len(DATASETS)} data sets, {n_seeds} of 5 seeds"
-    )
+    text = HEAD.format(short=f"{n_sets} of {len(DATASETS)} data sets, {n_seeds} of 5 seeds")
     for topology, methods in METHODS.items():
         same = [run for run in runs if topology_of(run) == topology and run.job.method in methods]
         if same:
