@@ -276,3 +276,13 @@ def test_trials_know_when_they_ran(space):
         assert present(ended.duration) <= (after - before).total_seconds()
     assert (added.started, added.duration) == (None, None)
     assert opt.history.trials[0].ended == failed.ended
+
+
+def test_a_failure_has_a_reason():
+    space = bq.Space({"x": bq.Float(0, 1)})
+    optimizer = bq.Optimizer(space, "random", seed=0)
+    with pytest.raises(TypeError, match="reason=None must be a text that says why"):
+        optimizer.tell_failure(optimizer.ask(), None)  # type: ignore[arg-type]
+    reasons: list[str | Exception] = ["out of memory", ValueError("bad"), ValueError()]
+    told = [optimizer.tell_failure(optimizer.ask(), reason) for reason in reasons]
+    assert [trial.reason for trial in told] == ["out of memory", "bad", "ValueError"]

@@ -194,12 +194,13 @@ class Optimizer:
             raise ValueError("give noise_variance in the Evaluation or beside it, not both")
         return self._end(self._find(trial).completed(value))
 
-    def tell_failure(self, trial: Trial | Mapping[str, Any], reason: str) -> Trial:
+    def tell_failure(self, trial: Trial | Mapping[str, Any], reason: str | BaseException) -> Trial:
         """Records that an evaluation failed; later proposals keep away from such places.
 
         Args:
             trial: what `ask` returned, or its configuration.
-            reason: why, for people: it is shown in reports, where alike reasons are counted.
+            reason: why, for people, as a text or the exception: it is shown in reports, where alike
+                reasons are counted.
         """
         return self._end(self._find(trial).failed(reason))
 

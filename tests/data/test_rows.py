@@ -79,8 +79,8 @@ def test_every_parameter_has_a_column_of_its_own() -> None:
     space = bq.Space(
         {
             "m": bq.Choice({"a": {"x": x, "y": x}, "b": {"x": x}}),
-            "m=a/x": x,
-            "m=a/y": x,
+            "m=a/x": bq.Float(0, 1),  # not x, which would be a slip
+            "m=a/y": bq.Float(0, 1),
             "value": x,
             "config.value": x,
         }

@@ -63,7 +63,9 @@ def test_a_study_that_is_not_there_is_told_with_those_that_are(tmp_path):
     for name in ("one", "two"):
         bq.Study(tmp_path / "r.db", name, space=SPACE).close()
     for given in (None, "tow"):
-        with pytest.raises(bq.StorageError, match="to make it; stored are 'one', 'two'"):
+        with pytest.raises(
+            bq.StorageError, match=r"to make it \(space=, --space FILE\); stored are 'one', 'two'"
+        ):
             bq.Study(tmp_path / "r.db", given)
 
 
@@ -183,3 +185,11 @@ def test_a_trial_told_by_two_people_at_once(tmp_path, monkeypatch):
         for act in (lambda: study.tell(trial, 1.0), lambda: study.release(trial)):
             with pytest.raises(ValueError, match="trial 0 has just been told"):
                 act()
+
+
+def test_the_history_of_the_only_study_needs_no_name(tmp_path):
+    bq.Study(tmp_path / "r.db", "one", space=SPACE).close()
+    assert len(load_history(tmp_path / "r.db")) == 0
+    bq.Study(tmp_path / "r.db", "two", space=SPACE).close()
+    with pytest.raises(bq.StorageError, match="'bosquet': not there; stored are 'one', 'two'"):
+        load_history(tmp_path / "r.db")

@@ -186,13 +186,16 @@ class Trial:
             noise_variance=evaluation.noise_variance,
         )
 
-    def failed(self, reason: str) -> Trial:
+    def failed(self, reason: str | BaseException) -> Trial:
         """This trial without a result.
 
         Args:
-            reason: why, for people.
+            reason: why, for people, as a text or the exception.
         """
-        return replace(self, state="failed", reason=str(reason))
+        if not isinstance(reason, str | BaseException):
+            raise TypeError(f"reason={reason!r} must be a text that says why, or an exception")
+        text = str(reason) or type(reason).__name__
+        return replace(self, state="failed", reason=text)
 
     def to_dict(self) -> dict[str, Any]:
         """All its fields, JSON-able: times as ISO texts. ``Trial(**fields)`` takes them back."""

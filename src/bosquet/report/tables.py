@@ -71,11 +71,12 @@ def failures_table(history: History) -> Table:
     table.add_column("trials", overflow="fold")
     causes = failures_by_cause(history)
     for trials in causes[:MOST_ROWS]:
-        numbers = [str(trial.number) for trial in trials[-_SHOWN_NUMBERS:]]
-        dots = ["..."] if len(trials) > _SHOWN_NUMBERS else []
+        numbers = [str(trial.number) for trial in trials[:_SHOWN_NUMBERS]]
+        more = len(trials) - _SHOWN_NUMBERS
+        dots = [f"and {more} more"] if more > 0 else []
         reason = str(trials[-1].reason)
         cut = f"{reason[:_LONG_REASON]}..." if len(reason) > _LONG_REASON else reason
-        table.add_row(str(len(trials)), escape(cut), ", ".join(dots + numbers))
+        table.add_row(str(len(trials)), escape(cut), ", ".join(numbers + dots))
     if len(causes) > MOST_ROWS:
         table.caption = f"... and {len(causes) - MOST_ROWS} causes more"
     return table

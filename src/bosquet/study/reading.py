@@ -108,14 +108,15 @@ def list_studies(storage: Any) -> list[Listed]:
 def load_history(
     storage: Any, study_name: str | None = None, space: Space | None = None
 ) -> History:
-    """The ended trials of a stored study, by default of the one called 'bosquet'.
+    """The ended trials of a stored study.
 
     Args:
         storage: the name of a SQLite file, a database URL or an Optuna storage.
-        study_name: which study; None is the one called ``"bosquet"``.
+        study_name: which study; by default the only one, or the one called ``"bosquet"``.
         space: needed where constraints are functions, which are not stored.
     """
-    found = _stored(storage, checked_name(study_name))
+    name = stored_header(storage, None)[0] if study_name is None else study_name
+    found = _stored(storage, checked_name(name))
     where, header = found.where, found.header
     if header is None:
         raise foreign(where)
@@ -193,8 +194,9 @@ def _stored(storage: Any, study_name: str | None) -> _Found:
             if name is None or name not in studies:
                 stored = listed(map(repr, studies)) or "none"
                 problem = ": which study?" if name is None else f", study {name!r}: not there;"
+                hint = "; give its name (study_name=, --study)" if name is None else ""
                 raise StorageError(
-                    f"{where}{problem} stored are {stored}{did_you_mean(name, studies)}"
+                    f"{where}{problem} stored are {stored}{did_you_mean(name, studies)}{hint}"
                 )
             study = studies[name]
             trials = opened.get_all_trials(study._study_id, deepcopy=False)

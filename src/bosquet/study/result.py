@@ -96,11 +96,11 @@ class Result:
         )
 
     def __str__(self) -> str:
-        counts = counted_text(len(self.history.complete), "trial")
+        counts = counted_text(len(self.history), "trial")
         if self.history.failed:
-            counts += f" and {counted_text(len(self.history.failed), 'failure')}"
+            counts += f", {len(self.history.failed)} failed,"
         if self.resumed:
-            counts += f", {self.resumed} of them from before,"
+            counts += f"{'' if self.history.failed else ','} {self.resumed} of them from before,"
         best = self.history.best
         if best is None:
             # Where the last reason is why the run stopped, it is said already.

@@ -59,7 +59,8 @@ class Study:
             known = listed(map(repr, stored_studies(storage)))
             others = f"; stored are {known}" if known else ""
             raise StorageError(
-                f"{where}: there is no such study; give its space to make it{others}"
+                f"{where}: there is no such study; give its space to make it "
+                f"(space=, --space FILE){others}"
             )
         if space is None:
             assert stored is not None
@@ -173,12 +174,12 @@ class Study:
         row = self._asked(trial)
         return self._end(row, row.trial.completed(value))
 
-    def tell_failure(self, trial: int | Trial, reason: str) -> Trial:
+    def tell_failure(self, trial: int | Trial, reason: str | BaseException) -> Trial:
         """Stores that an evaluation failed.
 
         Args:
             trial: what `ask` returned, or its number.
-            reason: why, for people.
+            reason: why, for people, as a text or the exception.
         """
         row = self._asked(trial)
         return self._end(row, row.trial.failed(reason))
