@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -255,6 +257,16 @@ class Optimizer:
     def model(self) -> Model:
         """What the trials so far say about the objective; ModelError while they are too few."""
         return model_of(self.history, self.strategy)
+
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
+        """Writes one HTML file with the answer, pictures and all trials; returns where it is.
+
+        Args:
+            path: the file to write; one that is there is replaced.
+        """
+        from bosquet.report.page import write_report  # loads rich and plotly
+
+        return write_report(self, path)
 
 
 def _difference(theirs: Space, ours: Space) -> str:

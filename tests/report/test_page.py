@@ -103,6 +103,25 @@ def test_result_report_and_the_command(plain, tmp_path, capsys, monkeypatch):
     assert "there is no such file" in capsys.readouterr().err
 
 
+def test_reports_of_what_is_asked_and_told(tmp_path):
+    space = bq.Space({"x": bq.Float(0, 1), "m": bq.Choice({"a": {"y": bq.Float(0, 1)}, "b": {}})})
+    optimizer = bq.Optimizer(space, "random", seed=0)
+    with bq.Study(tmp_path / "s.db", "mine", space=space, strategy="random", seed=0) as study:
+        for _ in range(6):
+            trial = optimizer.ask()
+            optimizer.tell(trial, trial.config["x"])
+            study.tell(trial.config, trial.config["x"])
+        optimizer.ask()
+        study.ask()
+        best = optimizer.model().best_predicted()[0].config["x"]
+        assert study.model().best_predicted()[0].config["x"] == pytest.approx(best)
+        for one, title in ((optimizer, "bosquet report"), (study, "mine")):
+            page = parsed(one.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+            content = json.loads(page.scripts["content"])
+            assert title in content["title"]
+            assert (content["counts"]["complete"], content["counts"]["pending"]) == (6, 1)
+
+
 def test_large_studies_stay_below_six_megabytes(large_report):
     assert large_report.stat().st_size < 6 * MEGABYTE
 

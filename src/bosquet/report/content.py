@@ -12,6 +12,7 @@ from bosquet.data.branches import branches
 from bosquet.data.rows import columns
 from bosquet.errors import ModelError, StorageError
 from bosquet.explain import Model, model_of
+from bosquet.optimizer import Optimizer
 from bosquet.report.advice import advice, at_bounds
 from bosquet.report.figures import drawn
 from bosquet.report.show import best_command, best_json, best_python
@@ -60,6 +61,11 @@ class Source:
         return cls(
             "bosquet report", result.history, (), (took, f"seed {result.seed}", result.stopped)
         )
+
+    @classmethod
+    def of_optimizer(cls, optimizer: Optimizer) -> Source:
+        facts = (f"strategy {optimizer.strategy.name}", f"seed {optimizer.seed}")
+        return cls("bosquet report", optimizer.history, optimizer.pending, facts)
 
 
 def summary(source: Source) -> dict[str, Any]:

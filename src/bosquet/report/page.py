@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from bosquet.optimizer import Optimizer
 from bosquet.report.content import Source, pictures, summary
 from bosquet.study.reading import StoredStudy
 from bosquet.study.result import Result
@@ -24,7 +25,10 @@ from bosquet.text import printable
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"}
 
 
-def write_report(source: StoredStudy | Result | Source, path: str | os.PathLike[str]) -> Path:
+Reported = StoredStudy | Result | Optimizer | Source
+
+
+def write_report(source: Reported, path: str | os.PathLike[str]) -> Path:
     """Writes the report of a study, and returns where it is. An existing file is replaced."""
     target = Path(path)
     # Said before the models are fitted.
@@ -39,9 +43,11 @@ def write_report(source: StoredStudy | Result | Source, path: str | os.PathLike[
     return target
 
 
-def _source(source: StoredStudy | Result | Source) -> Source:
+def _source(source: Reported) -> Source:
     if isinstance(source, StoredStudy):
         return Source.of_study(source)
+    if isinstance(source, Optimizer):
+        return Source.of_optimizer(source)
     return Source.of_result(source) if isinstance(source, Result) else source
 
 

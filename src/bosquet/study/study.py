@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self, overload
 
 from bosquet.data import Direction, Evaluation, History, Trial, now
 from bosquet.errors import NOTHING_LEFT, StorageError
+from bosquet.explain import Model, model_of
 from bosquet.optimizer import Optimizer, positive_integer
 from bosquet.space import Space, as_space
 from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.study.ledger import Stored
 from bosquet.study.optuna_store import OptunaStore, Wanted
-from bosquet.study.reading import DEFAULT_NAME, stored_header, stored_studies
+from bosquet.study.reading import DEFAULT_NAME, read_study, stored_header, stored_studies
 from bosquet.study.rows import Row
 from bosquet.study.storages import name_of
 from bosquet.text import listed
@@ -78,6 +81,7 @@ class Study:
             initial=initial,
         )
         wanted = Wanted(space, direction, seed, chosen.name)
+        self._storage = storage
         self._store = OptunaStore(storage, study_name, wanted, by_person=True)
         try:
             self._ledger = Stored(self._store, self._optimizer, None)
@@ -121,6 +125,20 @@ class Study:
     def best(self) -> Trial | None:
         """The complete trial with the best value; None before there is one."""
         return self.history.best
+
+    def model(self) -> Model:
+        """What the trials so far say about the objective; ModelError while they are too few."""
+        return model_of(self.history, self._optimizer.strategy)
+
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
+        """Writes one HTML file with the answer, pictures and all trials; returns where it is.
+
+        Args:
+            path: the file to write; one that is there is replaced.
+        """
+        from bosquet.report.page import write_report  # loads rich and plotly
+
+        return write_report(read_study(self._storage, self._store.study_name), path)
 
     # -- asking and telling ------------------------------------------------------------------
 
