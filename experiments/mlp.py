@@ -113,8 +113,11 @@ FACTORIES: dict[str, Factory] = {
 
 def jobs(options: argparse.Namespace) -> Iterable[Job]:
     """Methods innermost, so that an interrupted table is a fair one."""
-    for seed in range(options.seeds):
+    for repeat in range(options.seeds):
         for dataset in options.datasets:
+            # Seeds decide the first trials. Those of the first repeat, which came first, are the
+            # same for all data sets, and so are the trials of random search.
+            seed = 100 * (DATASETS.index(dataset) + 1) + repeat if repeat else 0
             for topology in options.topologies:
                 for method in options.methods or (*METHODS[topology], *variants_of(topology)):
                     yield Job(method, problem_name(dataset, topology == "shared"), seed, N_TRIALS)
