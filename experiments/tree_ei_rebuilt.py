@@ -318,7 +318,7 @@ class SameFirst(Strategy):
     def row(self, ask: Ask) -> Array:
         """Where to look next, in unit coordinates: a random path, and a random point of it."""
         path = ask.trees.paths[int(ask.rng.integers(len(ask.trees.paths)))]
-        return ask.anchors(path, ask.trees.space.tree.variables_of(path), 1)[0]
+        return np.asarray(ask.anchors(path, ask.trees.space.tree.variables_of(path), 1)[0])
 
 
 @dataclass(eq=False)
