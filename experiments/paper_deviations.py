@@ -222,7 +222,8 @@ def page(runs: Sequence[Run]) -> str:
             changed = [distance(made[job(name, s)]) for s in seeds]
             before = [distance(as_they_are[version, s]) for s in seeds]
             cells = [version, name, str(len(seeds)), *told(changed), *told(before)]
-            cells.append(f"{wilcoxon(changed, before).pvalue:.3f}")
+            p = wilcoxon(changed, before).pvalue
+            cells.append(f"{p:.3f}" if p >= 0.001 else "< 0.001")
             lines.append(f"| {' | '.join(cells)} |")
     why = "".join(f"- {name}: {text}.\n" for name, text in WHY.items())
     text = HEAD.format(n=N_TRIALS, stuck=STUCK) + "\n".join(lines) + f"\n\n{why}\n"
