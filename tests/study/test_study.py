@@ -193,3 +193,12 @@ def test_the_history_of_the_only_study_needs_no_name(tmp_path):
     bq.Study(tmp_path / "r.db", "two", space=SPACE).close()
     with pytest.raises(bq.StorageError, match="'bosquet': not there; stored are 'one', 'two'"):
         load_history(tmp_path / "r.db")
+
+
+def test_another_strategy_is_told(tmp_path, capsys):
+    for strategy in ("random", None, "sobol"):
+        bq.Study(tmp_path / "r.db", space=SPACE, strategy=strategy).close()
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition("'bosquet': ")[2] for line in told] == [
+        "with the strategy 'sobol' (before: 'random')"
+    ]

@@ -18,6 +18,7 @@ from bosquet.strategies import Strategy, get
 from bosquet.study.ledger import Stored
 from bosquet.study.optuna_store import OptunaStore, Wanted
 from bosquet.study.reading import DEFAULT_NAME, read_study, stored_header, stored_studies
+from bosquet.study.progress import say
 from bosquet.study.rows import Row
 from bosquet.study.storages import name_of
 from bosquet.text import listed
@@ -88,6 +89,8 @@ class Study:
         except BaseException:
             self.close()
             raise
+        if stored is not None and chosen.name != before:
+            say(f"{self._store.where}: with the strategy {chosen.name!r} (before: {before!r})")
 
     def __enter__(self) -> Self:
         return self
