@@ -105,8 +105,10 @@ def test_functions_without_a_name_without_cloudpickle(options, tmp_path):
 def test_functions_that_use_what_cannot_be_sent():
     pytest.importorskip("cloudpickle")
     lock = threading.Lock()
-    with pytest.raises(TypeError, match=r"something it uses cannot \(TypeError: cannot pickle '_t"):
+    with pytest.raises(TypeError, match=r"it uses cannot \(TypeError: cannot pickle '_t") as told:
         bq.minimize(lambda c: lock and 0.0, SPACE, n_trials=2, n_jobs=2)
+    assert "pip install" not in str(told.value)
+    assert "make that inside the objective" in str(told.value)
 
 
 def test_what_a_worker_cannot_load_is_told_with_the_cure(tmp_path):

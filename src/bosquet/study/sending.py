@@ -8,12 +8,15 @@ import pickletools
 from bosquet.study.evaluate import Objective
 from bosquet.study.processes import preparation
 
-CURE = """\
-n_jobs and trial_timeout evaluate in other processes, which import the objective. Either
-  - put it at the top level of a module: from my_objective import objective
-  - install cloudpickle, which sends functions of a notebook, lambdas and closures by value:
-    pip install 'bosquet[notebook]'
+_CURE = """n_jobs and trial_timeout evaluate in other processes, which import the objective. Either
+  - {}
   - evaluate in threads, without trial_timeout: executor=ThreadPoolExecutor(4), n_jobs=4"""
+CURE = _CURE.format(
+    """put it at the top level of a module: from my_objective import objective
+  - install cloudpickle, which sends functions of a notebook, lambdas and closures by value:
+    pip install 'bosquet[notebook]'"""
+)
+_CURE_INSIDE = _CURE.format("make that inside the objective, or at the top level of a module")
 
 
 def packed(objective: Objective) -> bytes:
@@ -21,10 +24,12 @@ def packed(objective: Objective) -> bytes:
     try:
         named = pickle.dumps(objective)
     except Exception as error:  # noqa: BLE001 - pickling calls methods of the objective
-        return _by_value(objective, f"{type(error).__name__}: {error}")
-    if _belongs_to_main(named) and not _main_can_be_imported():
-        return _by_value(objective, "it is defined in a notebook or at a prompt, not in a file")
-    return named
+        why_not = f"{type(error).__name__}: {error}"
+    else:
+        if not _belongs_to_main(named) or _main_can_be_imported():
+            return named
+        why_not = "it is defined in a notebook or at a prompt, not in a file"
+    return _by_value(objective, why_not)
 
 
 def _by_value(objective: Objective, why_not_named: str) -> bytes:
@@ -39,8 +44,8 @@ def _by_value(objective: Objective, why_not_named: str) -> bytes:
     except Exception as error:  # of what the function uses
         raise TypeError(
             f"objective={objective!r} cannot be sent to a worker process, as something it uses "
-            f"cannot ({type(error).__name__}: {error}). {CURE}"
-        ) from error
+            f"cannot ({type(error).__name__}: {error}). {_CURE_INSIDE}"
+        ) from None
 
 
 def _belongs_to_main(pickled: bytes) -> bool:

@@ -17,8 +17,8 @@ from bosquet.space.parameter import Parameter
 from bosquet.strategies import Strategy, get
 from bosquet.study.ledger import Stored
 from bosquet.study.optuna_store import OptunaStore, Wanted
-from bosquet.study.reading import DEFAULT_NAME, read_study, stored_header, stored_studies
 from bosquet.study.progress import say
+from bosquet.study.reading import DEFAULT_NAME, read_study, stored_header, stored_studies
 from bosquet.study.rows import Row
 from bosquet.study.storages import name_of
 from bosquet.text import listed
