@@ -41,7 +41,7 @@ def _by_value(objective: Objective, why_not_named: str) -> bytes:
         ) from None
     try:
         return bytes(cloudpickle.dumps(objective))
-    except Exception as error:  # of what the function uses
+    except Exception as error:  # noqa: BLE001 - of what the function uses
         raise TypeError(
             f"objective={objective!r} cannot be sent to a worker process, as something it uses "
             f"cannot ({type(error).__name__}: {error}). {_CURE_INSIDE}"
