@@ -179,7 +179,7 @@ def test_the_grid_covers_all_paths_and_what_is_near_the_best():
 def test_the_grid_is_what_the_paper_looks_at(monkeypatch):
     """Without the climb from its best rows a proposal is one of them."""
     monkeypatch.setattr(PathSearch, "polish", lambda self, found, rng: found)
-    monkeypatch.setattr(module, "_GRID", 64)
+    monkeypatch.setattr(module, "GRID", 64)
     grids = []
 
     def spy(*arguments):

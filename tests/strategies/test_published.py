@@ -491,7 +491,7 @@ def test_samples_of_htbo_are_256_and_all_of_them_decide(monkeypatch):
         return self.hyper.mean + 0.3 * rng.standard_normal((n, len(self.hyper.mean)))
 
     monkeypatch.setattr(PathLikelihood, "sample", drawn)
-    monkeypatch.setattr(htbo_module, "_GRID", 500)
+    monkeypatch.setattr(htbo_module, "GRID", 500)
     task = known(14)
     data, strategy = task.history.dataset(), replace(HTBO.paper(), inference="mcmc")
     rng = np.random.default_rng(0)

@@ -90,7 +90,7 @@ _LEAST_ROWS = 96  # of a leaf
 _POLISHED = 4  # leaves in which the best rows are polished
 _SHORTER = np.log(10.0)  # length-scales than their prior has, to start from
 _LOUD = np.log(0.1)  # noise variance of standardised targets, to start from
-_GRID = 20_000  # points of the Sobol grid
+GRID = 20_000  # points of the Sobol grid
 _NEARBY, _NEAR = 10, 1e-3  # rows next to the best one, and how near
 _FEW = 32  # samples of hyper-parameters that a search looks at first
 _AGAIN = 256  # rows of a leaf that are then scored by all of them
@@ -303,7 +303,7 @@ def sobol_grid(
     space: Space, paths: list[Path], good: Array, rng: np.random.Generator
 ) -> dict[Path, Array]:
     """A Sobol grid shared among the paths, and as Spearmint has it some rows next to the best."""
-    points = sobol(len(space), int(rng.integers(2**32)), 0, _GRID)
+    points = sobol(len(space), int(rng.integers(2**32)), 0, GRID)
     near = np.clip(good[0] + _NEAR * rng.standard_normal((_NEARBY, len(space))), 0.0, 1.0)
     parts = np.array_split(points, len(paths))
     rows = {p: on_path(space, p, part) for p, part in zip(paths, parts, strict=True)}
