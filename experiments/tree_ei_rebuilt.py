@@ -427,6 +427,7 @@ def compared(runs: Sequence[Run]) -> str:
         (r.job.method, r.job.problem, r.job.seed): np.minimum.accumulate(r.values) for r in runs
     }
     keys = sorted({(problem, seed) for _, problem, seed in best})
+    keys = [key for key in keys if all((method, *key) in best for method in METHODS)]
     sets = len({problem for problem, _ in keys})
     text = (
         f"Lower and higher errors of {len(keys)} pairs of data set ({sets}) and seed; p is that\n"
@@ -436,7 +437,7 @@ def compared(runs: Sequence[Run]) -> str:
     rows = []
     for i, one in enumerate(names):
         for other in names[i + 1 :]:
-            pairs = [(best[one, *k], best[other, *k]) for k in keys if (other, *k) in best]
+            pairs = [(best[one, *k], best[other, *k]) for k in keys]
             counts = [
                 (
                     sum(a[n - 1] < b[n - 1] for a, b in pairs),

@@ -251,7 +251,7 @@ def test_no_value_at_all(capsys):
     assert main(["show", "runs.db"]) == 0
     shown = capsys.readouterr().out
     assert re.search(
-        r"│ +7 │ exit code 3; stderr: no luck with \d+ │ \.\.\., 2, 3, 4, 5, 6 ", shown
+        r"│ +7 │ exit code 3; stderr: no luck with \d+ │ 0, 1, 2, 3, 4, and 2 more ", shown
     )
     assert main(["best", "runs.db"]) == 1
     assert "study 'bosquet': no trial has returned a value" in capsys.readouterr().err

@@ -148,7 +148,7 @@ def test_the_page_of_partial_results(monkeypatch):
     runs.append(make_run("random", worse, dataset="sonar"))
     text = script["page"](runs)
     assert "on 1 data sets" in text
-    assert "2 of 31 data sets, at most 1 seeds" in text
+    assert "2 of 31 data sets, 1 of 5 seeds" in text
     assert "| tree-ei.paper | 1.00 ± 0.00 |" in text
     assert "| auto | 1 | 1, 0 | 1, 0 | 1, 0 | 1, 0 |" in text
     assert "| sonar |  |  |  |  |  |  |  | 0.3000 |" in text
