@@ -448,7 +448,7 @@ def compared(runs: Sequence[Run]) -> str:
             lower, higher = counts[-1]
             p = binomtest(lower, lower + higher).pvalue if lower + higher else 1.0
             cells = [f"{a}, {b}" for a, b in counts]
-            rows.append([f"{one} against {other}", *cells, f"{p:.2f}"])
+            rows.append([f"{one} against {other}", *cells, f"{p:.2f}" if p >= 0.005 else "< 0.01"])
     header = ["", *(f"after {n}" for n in AFTER), "p"]
     means = [
         [method, *(f"{np.mean([best[method, *k][n - 1] for k in keys]):.4f}" for n in AFTER)]
