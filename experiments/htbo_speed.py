@@ -73,7 +73,7 @@ def densities(problem: bq.benchmarks.Problem, n: int, exact: bool) -> tuple[list
 def page(trials: Sequence[int], n: int) -> str:
     lines = [
         "| trials | an ask | the first, without an earlier fit |",
-        "|---|---|---|---|",
+        "|---|---|---|",
     ]
     for count in trials:
         first, usual = ask_seconds(count)
