@@ -121,6 +121,7 @@ class HTBO(GPStrategy[TreedPosterior]):
     name: ClassVar[str] = "htbo"
     acquisitions: ClassVar[tuple[str, ...]] = ("logei",)
     tree: ClassVar[type[Cart]] = Cart
+    """What splits the trials into leaves."""
 
     least: int = 5
     inference: Inference = "map"
