@@ -118,16 +118,14 @@ size. Our defaults are on [another page](htbo.md).
 
 ## What it shows
 
-- **Samples of Eq. 2** (commits a32184a to 244cd7f) are what the paper's trees need on RKHS-1D:
-  with splits 9 of 10 seeds are solved, in 19 evaluations in the median (the paper's one run: 16),
-  without 4 of 10; fewer evaluations on 8 seeds and more on none (p = 0.01). The maximum of Eq. 2 is
-  a smooth function that is sure of itself; samples are not. On the other three problems no
-  difference is seen, 20 seeds each.
+- **Samples of Eq. 2** (commits a32184a to c14e049) are what the paper's trees need on RKHS-1D: with
+  splits 19 of 20 seeds are solved, in 25 evaluations in the median (the paper's one run: 16),
+  without 8; fewer evaluations on 17 seeds and more on one (p < 0.001). The maximum of Eq. 2 is a
+  smooth function that is sure of itself; samples are not. On the other three problems no difference
+  is seen, 20 seeds each.
 - **A leaf alone** (commit cb539ed), its hyper-parameters fitted to its own trials without Eq. 2, is
   behind on 18 of 20 seeds of 2-D Exp and ahead on none; on the others no difference is seen.
   **Midpoints** instead of thresholds at a trial: no difference but on LDA, where they are ahead.
-
-**Still short**: MCMC on RKHS-1D has 10 seeds; it takes some CPU minutes a run.
 
 ![medians with quartile bands](paper-htbo.png)
 
